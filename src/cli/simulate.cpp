@@ -20,7 +20,7 @@ namespace {
 
 struct Options {
   RunArguments run;
-  std::string scheduler, events, trace_events;
+  std::string scheduler, events, trace_events, outcomes;
 };
 
 std::string text_of(const RunFigure&, const Distribution& d) {
@@ -69,7 +69,69 @@ std::string words_of(const RunFigure& figure, const RunSummary& run) {
                      fmt::arg("counted", counted(count != nullptr ? run.**count : 0, figure.unit)));
 }
 
-void print_text(const RunSummary& s, bool measured_times) {
+/// Jobs of one user, and what they drew.
+struct UserEnergy {
+  std::optional<std::string> user;  // empty: of jobs that name none
+  std::size_t jobs = 0;
+  double energy_j = 0;
+};
+
+const std::optional<std::string>& user_of(const Workload& workload, const Job& job) {
+  static const std::optional<std::string> none;
+  const JobDetails* details = workload.details_of(job);
+  return details == nullptr ? none : details->user;
+}
+
+/// By name, those without one last; nothing where power was left out or no job names a user.
+std::vector<UserEnergy> energy_by_user(const Workload& workload,
+                                       const std::vector<JobOutcome>& outcomes) {
+  std::map<std::optional<std::string>, UserEnergy> by_user;
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    if (!outcomes[i].energy_j) return {};
+    const auto& user = user_of(workload, workload.jobs[i]);
+    UserEnergy& of = by_user[user];
+    of.user = user;
+    ++of.jobs;
+    of.energy_j += *outcomes[i].energy_j;
+  }
+  std::vector<UserEnergy> all;
+  for (const auto& [user, of] : by_user) all.push_back(of);
+  std::ranges::stable_partition(all, [](const UserEnergy& of) { return of.user.has_value(); });
+  return all.size() == 1 && !all.front().user ? std::vector<UserEnergy>() : all;
+}
+
+std::string_view name(JobOutcome::End end) {
+  switch (end) {
+    case JobOutcome::End::waiting:
+      return "waiting";
+    case JobOutcome::End::finished:
+      return "finished";
+    case JobOutcome::End::failed:
+      return "failed";
+    case JobOutcome::End::rejected:
+      break;
+  }
+  return "rejected";
+}
+
+/// What became of each job, a line of JSON each, in the order of the workload.
+void write_outcomes(std::ostream& out, const Workload& workload,
+                    const std::vector<JobOutcome>& outcomes) {
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    const JobOutcome& outcome = outcomes[i];
+    Json line = {{"job", workload.jobs[i].id}, {"end", name(outcome.end)}};
+    if (const auto& user = user_of(workload, workload.jobs[i])) line["user"] = *user;
+    if (outcome.end == JobOutcome::End::finished) {
+      line["wait_s"] = in_seconds(outcome.wait);
+      line["turnaround_s"] = in_seconds(outcome.turnaround);
+      line["execution_s"] = in_seconds(outcome.execution);
+    }
+    if (outcome.energy_j) line["energy_j"] = *outcome.energy_j;
+    out << line.dump() << '\n';
+  }
+}
+
+void print_text(const RunSummary& s, const std::vector<UserEnergy>& by_user, bool measured_times) {
   fmt::print("\nscheduler {}", s.scheduler);
   std::vector<const RunFigure*> shown;
   std::map<std::string_view, std::size_t> lines;  // where a line's first figure is in the table
@@ -88,6 +150,11 @@ void print_text(const RunSummary& s, bool measured_times) {
                  words);
       line = figure->line;
     }
+  std::string users;
+  for (const UserEnergy& of : by_user)
+    users += fmt::format("{}{} {}", users.empty() ? "" : ", ",
+                         of.user ? cleave::shown(*of.user) : "others", in_unit("J", of.energy_j));
+  if (!users.empty()) fmt::print("\n  {:13} {}", "by user", users);
   fmt::print("\n\n{}", remarks(s, measured_times));
 }
 
@@ -99,10 +166,20 @@ class RunFiles {
     if (!options.events.empty() && options.events == options.trace_events)
       return fail(ErrorKind::bad_usage, "--trace-events", "this is also the file of --events",
                   "name two different files");
-    for (const auto& [name, path] :
-         {std::pair("--events", options.events), {"--trace-events", options.trace_events}})
+    if (!options.outcomes.empty() &&
+        (options.outcomes == options.events || options.outcomes == options.trace_events))
+      return fail(ErrorKind::bad_usage, "--outcomes", "this file is written by another option too",
+                  "name a file of its own");
+    for (const auto& [name, path] : {std::pair("--events", options.events),
+                                     {"--trace-events", options.trace_events},
+                                     {"--outcomes", options.outcomes}})
       if (const auto apart = options.run.not_read(name, path); !apart)
         return std::unexpected(apart.error());
+    if (!options.outcomes.empty()) {
+      auto file = WholeFile::open(options.outcomes);
+      if (!file) return std::unexpected(file.error());
+      outcomes_file_ = std::move(*file);
+    }
     if (!options.events.empty()) {
       auto file = WholeFile::open(options.events);
       if (!file) return std::unexpected(file.error());
@@ -126,16 +203,18 @@ class RunFiles {
     return {log_ ? &*log_ : nullptr, trace_ ? &*trace_ : nullptr};
   }
 
-  [[nodiscard]] Result<void> finish() {
+  [[nodiscard]] Result<void> finish(const Workload& workload,
+                                    const std::vector<JobOutcome>& outcomes) {
     if (trace_) trace_->finish();
-    for (WholeFile* file : {log_file_.get(), trace_file_.get()})
+    if (outcomes_file_) write_outcomes(outcomes_file_->stream(), workload, outcomes);
+    for (WholeFile* file : {log_file_.get(), trace_file_.get(), outcomes_file_.get()})
       if (file != nullptr)
         if (auto done = file->finish(); !done) return done;
     return {};
   }
 
  private:
-  std::unique_ptr<WholeFile> log_file_, trace_file_;
+  std::unique_ptr<WholeFile> log_file_, trace_file_, outcomes_file_;
   std::optional<EventLog> log_;
   std::optional<TraceEvents> trace_;
 };
@@ -154,6 +233,8 @@ Result<int> simulate_command(const Options& options) {
     return std::unexpected(opened.error());
   RunObservers observers = files.observers();
   if (!observers.empty()) run->observer = &observers;
+  std::vector<JobOutcome> outcomes;
+  run->outcomes = &outcomes;
   Result<RunSummary> summary;
   const auto begin = std::chrono::steady_clock::now();
   {
@@ -163,17 +244,26 @@ Result<int> simulate_command(const Options& options) {
   }
   const double seconds = in_seconds(std::chrono::steady_clock::now() - begin);
   if (!summary) return std::unexpected(summary.error());
-  if (const auto written = files.finish(); !written) return std::unexpected(written.error());
+  if (const auto written = files.finish(*workload, outcomes); !written)
+    return std::unexpected(written.error());
+  const std::vector<UserEnergy> by_user = energy_by_user(*workload, outcomes);
   if (options.run.json) {
     Json json = to_json(*summary);
     json["run"] = run_json(*run, *fleet);
     json["world"] = world_json(run->world, *workload);
+    if (!by_user.empty()) {
+      json["energy_by_user"] = Json::array();
+      for (const UserEnergy& of : by_user)
+        json["energy_by_user"].push_back({{"user", of.user ? Json(*of.user) : Json(nullptr)},
+                                          {"jobs", of.jobs},
+                                          {"energy_j", of.energy_j}});
+    }
     if (options.run.timing) json["seconds"] = seconds;
     print(json);
     return 0;
   }
   fmt::print("{}{}", introduction(*fleet, *workload), run_text(*run, *fleet));
-  print_text(*summary, options.run.reconfiguration.empty());
+  print_text(*summary, by_user, options.run.reconfiguration.empty());
   if (options.run.timing) fmt::print("simulated in {:.3f} s\n", seconds);
   return 0;
 }
@@ -193,6 +283,12 @@ void add_simulate(CommandLine& program, Run& run) {
       ->required();
   command
       ->add_option("--events", options.events, "Write every event to FILE, one line of JSON each")
+      ->check(not_empty())
+      ->type_name("FILE");
+  command
+      ->add_option("--outcomes", options.outcomes,
+                   "Write what became of each job, its times and its energy to FILE, one line of "
+                   "JSON each")
       ->check(not_empty())
       ->type_name("FILE");
   command

@@ -309,6 +309,7 @@ class WorkloadReader {
     if (in.has("movable")) details.movable = in.flag("movable", false);
     read_progress(in, details);
     details.application = in.text_if("application");
+    details.user = in.text_if("user");
     details.latency = in.seconds_if("latency_s");
     details.fails_after = in.number_if("fails_after");
     if (details.fails_after && !(*details.fails_after >= 0 && *details.fails_after < 1))
@@ -327,7 +328,7 @@ class WorkloadReader {
     const bool anything = details.deadline || details.growth || details.batch || details.offload ||
                           details.host_memory || details.cpus || details.priority != 0 ||
                           details.restartable || details.movable ||
-                          details.keeps != Keeps::unsaid || details.application ||
+                          details.keeps != Keeps::unsaid || details.application || details.user ||
                           details.latency || details.fails_after;
     if (!anything) return Job::none;
     workload.details.push_back(details);
@@ -390,8 +391,8 @@ Result<Workload> parse_lines(std::string_view text, const std::string& place,
 
 /// A cell as JSON: columns of text stay text, others are numbers, true, false or objects.
 Json cell_value(std::string_view column, const std::string& cell) {
-  constexpr std::array texts = {"id",          "profile", "shape", "precision", "reference_model",
-                                "application", "progress"};
+  constexpr std::array texts = {"id",          "profile",  "shape", "precision", "reference_model",
+                                "application", "progress", "user"};
   if (std::ranges::find(texts, column) != texts.end()) return cell;
   auto value = parse_json(cell, "cell");
   return value ? *value : Json(cell);
@@ -433,6 +434,7 @@ void write_details(Json& line, const JobDetails& details) {
   if (details.keeps != Keeps::unsaid) line["progress"] = name(details.keeps);
   if (details.checkpoint_every) line["checkpoint_every_s"] = in_seconds(*details.checkpoint_every);
   if (details.application) line["application"] = *details.application;
+  if (details.user) line["user"] = *details.user;
   if (details.latency) line["latency_s"] = in_seconds(*details.latency);
   if (details.fails_after) line["fails_after"] = *details.fails_after;
   if (details.offload) line["offload_mib"] = details.offload->value;

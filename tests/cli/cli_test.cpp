@@ -283,6 +283,41 @@ TEST(Simulate, AllocationIsSlowerWhereThatIsAskedFor) {
   EXPECT_EQ(cleave(what + "--allocation slow").exit_code, 2);
 }
 
+TEST(Simulate, CountsEnergyByJobAndByUser) {
+  const Scratch scratch;
+  std::string jobs;
+  for (const char* user : {R"(, "user": "bob")", "", R"(, "user": "ada")", R"(, "user": "bob")"})
+    jobs += fmt::format(R"({{"id": "j{}", "profile": "1g.5gb", "duration_s": 60{}}})"
+                        "\n",
+                        jobs.size(), user);
+  const std::string workload = scratch.write("users.jsonl", jobs);
+  const std::string outcomes = scratch.path("outcomes.jsonl");
+  const std::string what =
+      fmt::format("simulate --fleet 1xA100-40GB --workload {} --scheduler online ", workload);
+  const Json answer = json(what + "--outcomes " + outcomes);
+  const Json& users = answer["energy_by_user"];
+  ASSERT_EQ(users.size(), 3U);
+  EXPECT_EQ(users[0]["user"], "ada");
+  EXPECT_EQ(users[1]["user"], "bob");
+  EXPECT_EQ(users[1]["jobs"], 2);
+  EXPECT_TRUE(users[2]["user"].is_null());
+  std::map<std::string, double> by_user;
+  double all = 0;
+  std::istringstream lines(shell("cat " + outcomes).out);
+  for (std::string line; std::getline(lines, line);) {
+    const Json job = *parse_json(line, "outcomes");
+    EXPECT_EQ(job["end"], "finished");
+    EXPECT_GT(job["turnaround_s"], 60);
+    by_user[job.value("user", "")] += job["energy_j"].get<double>();
+    all += job["energy_j"].get<double>();
+  }
+  EXPECT_NEAR(all, answer["job_energy_j"].get<double>(), 1e-3);
+  EXPECT_NEAR(by_user["bob"], users[1]["energy_j"].get<double>(), 1e-3);
+  EXPECT_NEAR(by_user[""], users[2]["energy_j"].get<double>(), 1e-3);
+  EXPECT_EQ(cleave(what + "--outcomes " + workload).exit_code, 2) << "it is read from there";
+  EXPECT_FALSE(json(what + "--power off").contains("energy_by_user"));
+}
+
 TEST(Simulate, WritesEventsWholeOrNotAtAll) {
   const Scratch scratch;
   const std::string events = scratch.path("events.jsonl"), trace = scratch.path("trace.json");
