@@ -285,7 +285,7 @@ void LawChecker::started_on_whole_gpu(const RunEvent& event, Gpu& gpu) {
   if (!gpu.instances.empty()) return violation(event, "the GPU has instances");
   for (const Instant& until : gpu.slices_used_until)
     if (until > *event.until) violation(event, "a process still uses the GPU");
-  gpu.whole = *event.job;
+  gpu.whole = event.job;
 }
 
 LawChecker::JobAccount* LawChecker::running(const RunEvent& event) {
