@@ -4,7 +4,11 @@ namespace cleave {
 
 Rates::Rates(const Workload& workload, const Fleet& fleet, const WorldTerms& terms,
              const World& world)
-    : workload_(&workload), world_(&world), speeds_(workload, fleet, terms), gpus_(fleet.size()) {
+    : workload_(&workload),
+      world_(&world),
+      speeds_(workload, fleet, terms),
+      coincide_(terms.link == LinkSharing::together),
+      gpus_(fleet.size()) {
   if (!terms.has_power) return;
   for (const auto& graph : fleet.graphs())
     bounds_.push_back(power_bounds(graph->geometry().model(), terms.power));
@@ -21,7 +25,22 @@ void Rates::share(const JobRun& run, SharedLoad& load) const {
   }
 }
 
+Rates::Rate Rates::rate_apart(JobId job, const JobRun& run, bool begins_later) const {
+  return {job, alone(job, run).relative, link_share_alone(job, run), asked(job, run), begins_later};
+}
+
+std::span<const Rates::Rate> Rates::rates_apart(GpuId gpu, Instant now, const JobRuns& runs) {
+  rates_.clear();
+  for (const JobId job : jobs_on(gpu)) {
+    const JobRun& run = *runs.find(job);
+    rates_.push_back(rate_apart(job, run, run.counts_from > now));
+  }
+  return rates_;
+}
+
 std::span<const Rates::Rate> Rates::rates_on(GpuId gpu, Instant now, const JobRuns& runs) {
+  const bool coupled = gpus_[index(gpu)].was_coupled = may_slow(gpu);
+  if (!coupled) return rates_apart(gpu, now, runs);
   const std::size_t kind = (*world_)[gpu].kind;
   loads_.clear();
   bool whole = false;
@@ -35,13 +54,12 @@ std::span<const Rates::Rate> Rates::rates_on(GpuId gpu, Instant now, const JobRu
   paces_.resize(loads_.size());
   const double clock =
       paces_of(speeds_.shared(kind, whole ? Speeds::whole_gpu : 0), loads_, paces_);
-  gpus_[index(gpu)].was_coupled = clock < 1 || gpus_[index(gpu)].transferring > 0;
   rates_.clear();
   std::size_t next = 0;
   for (const JobId job : jobs_on(gpu)) {
     const JobRun& run = *runs.find(job);
     if (run.counts_from > now) {
-      rates_.push_back({job, alone(job, run).relative, 0, {}, true});
+      rates_.push_back(rate_apart(job, run, true));
       continue;
     }
     // What nothing slows keeps the speed of its table to the last digit.

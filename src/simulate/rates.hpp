@@ -43,7 +43,10 @@ class Rates {
   Milliwatts join(JobId job, const JobRun& run) {
     Shared& gpu = gpus_[index(run.gpu)];
     gpu.jobs.push_back(job);
-    gpu.transferring += speeds_.transfers(job_of(job)) ? 1 : 0;
+    if (speeds_.transfers(job_of(job))) {
+      ++gpu.transferring;
+      gpu.link += link_alone(job, run);
+    }
     const Milliwatts asks = asked(job, run);
     gpu.asked += asks;
     return asks;
@@ -51,7 +54,10 @@ class Rates {
   void leave(JobId job, const JobRun& run) {
     Shared& gpu = gpus_[index(run.gpu)];
     gpu.jobs.erase(job);
-    gpu.transferring -= speeds_.transfers(job_of(job)) ? 1 : 0;
+    if (speeds_.transfers(job_of(job))) {
+      --gpu.transferring;
+      gpu.link -= link_alone(job, run);
+    }
     gpu.asked -= asked(job, run);
   }
   /// The GPU is lost; all have left it.
@@ -60,11 +66,16 @@ class Rates {
     return gpus_[index(gpu)].jobs.all();
   }
 
-  /// Whether jobs there may slow each other down: by the link, by the cap or in one instance.
+  /// The mean share of the link that the job uses while nothing slows it.
+  [[nodiscard]] double link_share_alone(JobId job, const JobRun& run) const {
+    return speeds_.transfers(job_of(job))
+               ? static_cast<double>(link_alone(job, run)) / Speeds::whole_link
+               : 0;
+  }
+
+  /// Whether jobs there may slow each other down, or did when it was last looked at.
   [[nodiscard]] bool are_coupled(GpuId gpu) const {
-    const Shared& use = gpus_[index(gpu)];
-    if (use.transferring > 0 || use.was_coupled || (*world_)[gpu].sharers > 0) return true;
-    return has_power() && use.asked > room(gpu);
+    return gpus_[index(gpu)].was_coupled || may_slow(gpu);
   }
 
   /// A job's speed, power and mean share of the link from now on.
@@ -73,7 +84,7 @@ class Rates {
     double speed;
     double link;
     Milliwatts power;
-    bool begins_later;  // it makes no progress yet: its speed is what it would be by itself
+    bool begins_later;  // it makes no progress yet; all is as it would be by itself
   };
   /// Of all jobs on the GPU, beside each other. Good until the next call.
   std::span<const Rate> rates_on(GpuId gpu, Instant now, const JobRuns& runs);
@@ -86,7 +97,8 @@ class Rates {
   struct alignas(64) Shared {
     ShortList<JobId, 3> jobs;
     std::uint32_t transferring = 0;  // jobs that use the link
-    bool was_coupled = false;        // jobs slowed each other when it was last looked at
+    std::uint32_t link = 0;          // what they use of it while nothing slows them
+    bool was_coupled = false;        // jobs might slow each other when it was last looked at
     Milliwatts asked;                // by all of them, while nothing slows them
   };
   static_assert(sizeof(Shared) == 64);
@@ -98,8 +110,22 @@ class Rates {
     return static_cast<std::size_t>(
         world_->graph((*world_)[run.gpu]).geometry()[run.placement].profile_index);
   }
+  /// The rate of a job that nothing slows.
+  [[nodiscard]] Rate rate_apart(JobId job, const JobRun& run, bool begins_later) const;
+  std::span<const Rate> rates_apart(GpuId gpu, Instant now, const JobRuns& runs);
   /// Its load, which shares an instance.
   void share(const JobRun& run, SharedLoad& load) const;
+  /// Whether jobs there may slow each other: by the link, by the cap or in one instance.
+  [[nodiscard]] bool may_slow(GpuId gpu) const {
+    const Shared& use = gpus_[index(gpu)];
+    if ((*world_)[gpu].sharers > 0) return true;
+    // Where transfers never coincide, the link slows nobody while it has room for all.
+    if (use.transferring > 1 && (coincide_ || use.link > Speeds::whole_link)) return true;
+    return has_power() && use.asked > room(gpu);
+  }
+  [[nodiscard]] std::uint32_t link_alone(JobId job, const JobRun& run) const {
+    return speeds_.link_on(job_of(job), (*world_)[run.gpu].kind, column_of(run));
+  }
   /// What jobs may draw there.
   [[nodiscard]] Milliwatts room(GpuId gpu) const {
     const PowerBounds& bounds = bounds_[(*world_)[gpu].kind];
@@ -109,6 +135,7 @@ class Rates {
   const Workload* workload_;
   const World* world_;
   Speeds speeds_;
+  bool coincide_;                    // transfers of different jobs do
   std::vector<PowerBounds> bounds_;  // by GPU model; empty: power is left out
   std::vector<Shared> gpus_;
   // Of the GPU at hand.

@@ -286,7 +286,8 @@ class Simulation {
     const Milliwatts asked = rates_.join(id, run);
     measure_.add_speed(run.gpu, run.speed, run.counts_from);
     draw(id, run, asked);
-    observe_rate(id, run, 0, asked);
+    if (options_.observer != nullptr)
+      observe_rate(id, run, rates_.link_share_alone(id, run), asked);
   }
 
   void leave_gpu(JobId id, const JobRun& run) {
@@ -323,8 +324,7 @@ class Simulation {
       JobRun& run = runs_[rate.job];
       if (!rate.begins_later) draw(rate.job, run, rate.power);
       set_speed(rate.job, run, rate.speed);
-      observe_rate(rate.job, run, rate.link,
-                   rate.begins_later ? rates_.asked(rate.job, run) : rate.power);
+      observe_rate(rate.job, run, rate.link, rate.power);
       if (rate.begins_later)
         agenda_.push({run.counts_from, static_cast<std::uint32_t>(index(rate.job)), run.generation,
                       Due::progress_begins});

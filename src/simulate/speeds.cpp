@@ -58,7 +58,7 @@ Speeds::Known Speeds::work_out(const Job& job, std::size_t kind, std::size_t pro
   const SpeedModel of = timed(job);
   const auto speed = profile == whole_gpu ? speed_on_whole_gpu(of, model)
                                           : speed_on(of, model, model.profiles[profile]);
-  if (!speed) return {0, 0};
+  if (!speed) return {0, 0, 0};
   SharedGpu gpu = shared(kind, profile);
   if (gpu.power) gpu.power->cap = Milliwatts{INT32_MAX};  // what it asks for
   load = load_of(of, kind, profile);
@@ -67,7 +67,8 @@ Speeds::Known Speeds::work_out(const Job& job, std::size_t kind, std::size_t pro
   const bool slower =
       (transfers(job) && gpu.instance_link < 1 && !of.table) || load.parts.direct > 0;
   const double alone = slower ? pace.speed : speed->relative;
-  return {speed->inferred ? -alone : alone, static_cast<std::int32_t>(pace.power.value)};
+  return {speed->inferred ? -alone : alone, static_cast<std::int32_t>(pace.power.value),
+          static_cast<std::uint32_t>(std::ceil(pace.link * whole_link))};
 }
 
 std::optional<MiB> Speeds::host_memory(const Job& job, std::optional<MiB> usable) const {

@@ -31,6 +31,12 @@ class Speeds {
   Milliwatts power_on(const Job& job, std::size_t kind, std::size_t profile) const {
     return {known_at(job, kind, profile).milliwatts};
   }
+  /// The mean share of the link that it uses then, rounded up, in units of which as many as
+  /// `whole_link` are the link: whole numbers, so that parts add up exactly.
+  std::uint32_t link_on(const Job& job, std::size_t kind, std::size_t profile) const {
+    return known_at(job, kind, profile).link;
+  }
+  static constexpr std::uint32_t whole_link = 1U << 24;
   /// What it keeps on the host where it can use this much on the GPU; nullopt where it does not
   /// offload, or cannot offload enough to run.
   [[nodiscard]] std::optional<MiB> host_memory(const Job& job, std::optional<MiB> usable) const;
@@ -52,6 +58,7 @@ class Speeds {
   struct Known {
     double speed = unknown;  // a negative sign marks an inferred speed
     std::int32_t milliwatts = 0;
+    std::uint32_t link = 0;
   };
   static constexpr double unknown = std::numeric_limits<double>::infinity();
 
