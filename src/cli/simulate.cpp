@@ -153,7 +153,7 @@ void print_text(const RunSummary& s, const std::vector<UserEnergy>& by_user, boo
   std::string users;
   for (const UserEnergy& of : by_user)
     users += fmt::format("{}{} {}", users.empty() ? "" : ", ",
-                         of.user ? cleave::shown(*of.user) : "others", in_unit("J", of.energy_j));
+                         of.user ? cleave::shown(*of.user) : "no user", in_unit("J", of.energy_j));
   if (!users.empty()) fmt::print("\n  {:13} {}", "by user", users);
   fmt::print("\n\n{}", remarks(s, measured_times));
 }

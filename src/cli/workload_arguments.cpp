@@ -114,7 +114,8 @@ constexpr std::pair<std::string_view, LinkSharing> link_sharings[] = {
 
 constexpr OptionRow sharing_options[] = {
     {"switch-cost", "SHARE", "0.1", "what switching adds to each turn, 0 to 1"},
-    {"fixed", "holds|leaves", "holds", "whether a job's fixed part keeps others off the instance"}};
+    {"fixed", "holds|leaves", "leaves",
+     "whether a job's fixed part keeps others off the instance"}};
 
 constexpr OptionRow power_options[] = {
     {"beta", "NUMBER", "1", "clocks follow power^(1/beta) at the cap, 0.7 to 1.6"},
@@ -138,8 +139,8 @@ void RunArguments::add_world_options(CommandLine& command) {
   command.add_option(
       "--sharing", sharing,
       "switch-cost=C;fixed=holds|leaves, each optional: of jobs that share an instance by time "
-      "slicing, switching adds C to each turn, 0 to 1 (0.1); the fixed part of a job's work holds "
-      "the instance (default), or leaves it to others");
+      "slicing, switching adds C to each turn, 0 to 1 (0.1); the fixed part of a job's work leaves "
+      "the instance to others (default), or holds it");
   command.add_flag("--jitter", jitter,
                    "Draw the times of creating and destroying instances about their medians");
   command.add_option(
@@ -212,9 +213,9 @@ Result<WorldTerms> RunArguments::read_world(const FleetFile& of) const {
   terms.slow_allocation = allocation == "measured";
   terms.jitter = jitter;
   const auto turns = options_of(sharing.empty() ? "sharing" : "sharing:" + sharing, "--sharing");
-  if (!turns) return std::unexpected(turns.error());
+  if (!turns) return fail_at("--sharing", turns.error());
   const auto slicing = complete(*turns, sharing_options, "--sharing");
-  if (!slicing) return std::unexpected(slicing.error());
+  if (!slicing) return fail_at("--sharing", slicing.error());
   OptionReader of_slicing(*slicing);
   terms.sharing.switch_cost = of_slicing.number("switch-cost", 0, most_switch_cost);
   terms.sharing.fixed_holds = of_slicing.is("fixed", "holds");
@@ -395,10 +396,9 @@ std::string run_text(const SimulationOptions& options, const FleetFile& fleet) {
   if (options.world.slow_allocation)
     said.push_back("processes allocate more slowly beside other instances");
   if (options.world.sharing.switch_cost != usual.world.sharing.switch_cost)
-    said.push_back(fmt::format("switching between jobs adds {:g} to their turns",
+    said.push_back(fmt::format("switching adds {:g} to the turns of time-sliced jobs",
                                options.world.sharing.switch_cost));
-  if (!options.world.sharing.fixed_holds)
-    said.push_back("fixed parts leave a time-sliced instance to others");
+  if (options.world.sharing.fixed_holds) said.push_back("fixed parts hold a time-sliced instance");
   if (options.world.jitter) said.push_back("times of creating and destroying are drawn");
   if (options.world.power.cap)
     said.push_back(fmt::format("GPUs draw at most {:g} W", in_watts(*options.world.power.cap)));

@@ -114,8 +114,10 @@ Result<LiveInstance> ChangingGpu::create(const Profile& profile, int start,
       compute_instances > static_cast<std::uint32_t>(profile.compute.value))
     return fail(ErrorKind::bad_input, place_of(gpu_),
                 fmt::format("{} compute instances in a {}", compute_instances, profile.name),
-                fmt::format("it has {} compute slices: make 1 to {}", profile.compute.value,
-                            profile.compute.value));
+                profile.compute.value == 1
+                    ? "it has one compute slice and cannot be divided"
+                    : fmt::format("it has {} compute slices: make 1 to {}", profile.compute.value,
+                                  profile.compute.value));
   const auto driver = driver_profile(profile);
   if (!driver) return std::unexpected(driver.error());
   const InstancePlace place{.gpu = view_.facts.uuid,

@@ -310,6 +310,8 @@ class WorkloadReader {
     read_progress(in, details);
     details.application = in.text_if("application");
     details.user = in.text_if("user");
+    if (details.user && details.user->empty())
+      in.refuse("user", "this is nobody's name", "name a user, or leave it out");
     details.latency = in.seconds_if("latency_s");
     details.fails_after = in.number_if("fails_after");
     if (details.fails_after && !(*details.fails_after >= 0 && *details.fails_after < 1))

@@ -145,19 +145,21 @@ class SharingGpu {
     return low;
   }
 
-  /// Writes what each load asks for, and returns the sum. The jobs of an instance keep it busy all
-  /// the time at most.
+  /// Writes what each load asks for, and returns the sum. The jobs of an instance keep its
+  /// processors, and its memory, busy all the time at most.
   Milliwatts ask(std::span<const double> times, std::span<Pace> paces) const {
-    std::vector<double> busy(times.begin(), times.end());  // or longer
+    std::vector<SharedLoad> loads(loads_.begin(), loads_.end());
     for (const auto& [instance, which] : instances_) {
-      double sum = 0;
-      for (const std::size_t i : which)
-        if (times[i] > 0) sum += (loads_[i].parts.compute + loads_[i].parts.bandwidth) / times[i];
-      for (const std::size_t i : which) busy[i] *= std::max(1.0, sum);
+      for (const auto part : {&WorkParts::compute, &WorkParts::bandwidth}) {
+        double busy = 0;
+        for (const std::size_t i : which)
+          if (times[i] > 0) busy += loads[i].parts.*part / times[i];
+        for (const std::size_t i : which) loads[i].parts.*part /= std::max(1.0, busy);
+      }
     }
     Milliwatts asked;
-    for (std::size_t i = 0; i < loads_.size(); ++i) {
-      paces[i].power = asked_by(*gpu_.power, loads_[i], busy[i]);
+    for (std::size_t i = 0; i < loads.size(); ++i) {
+      paces[i].power = asked_by(*gpu_.power, loads[i], times[i]);
       asked += paces[i].power;
     }
     return asked;

@@ -23,8 +23,8 @@
 // GPU, from that its power (physics/power.hpp), and from the power the clock, which slows compute.
 // Shares of the link are settled at full clocks: slower work transfers less, so the link is never
 // overdrawn. Jobs that share one instance slow each other besides (instance_sharing.hpp), and
-// together keep it busy all the time at most; beside them the link is settled at the clock that
-// comes out.
+// together keep its processors, and its memory, busy all the time at most; beside them the link is
+// settled at the clock that comes out.
 
 #include <cstdint>
 #include <optional>

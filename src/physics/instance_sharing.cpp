@@ -73,16 +73,20 @@ class Together {
  public:
   Together(SharingMode mode, const SharingOptions& options, std::span<const SharingJob> jobs)
       : mode_(mode), options_(options), jobs_(jobs), others_(static_cast<double>(jobs.size() - 1)) {
-    for (const SharingJob& job : jobs)
-      if (job.compute > 0) parts_.push_back(job.part);
+    for (const SharingJob& job : jobs) parts_.push_back(job.part);
     std::ranges::sort(parts_);
     limited_ = mode == SharingMode::compute_instances ||
                (mode == SharingMode::mps &&
                 std::ranges::any_of(jobs, [](const SharingJob& job) { return job.part < 1; }));
   }
 
-  /// Whether bandwidth is shared for itself, and not as a part of all GPU work.
+  /// Whether bandwidth is shared for itself, and not only as a part of all GPU work.
   [[nodiscard]] bool shares_bandwidth() const { return limited_; }
+  /// What the mean shares of it that the jobs use may add up to. Work that competes under MPS is a
+  /// little shorter than alone, and uses that much more.
+  [[nodiscard]] double bandwidth() const {
+    return mode_ == SharingMode::mps ? 1 / (1 + batch_constants.work_growth) : 1;
+  }
 
   /// Where no job gets more than `level` of the bandwidth while it uses it.
   void times(double level, std::span<double> times) const {
@@ -143,9 +147,8 @@ class Together {
         break;
     }
     alone.fixed *= 1 + batch_constants.floor_growth * others_;
-    const double crowded = (1 + batch_constants.work_growth) * crowding(parts_, job.part);
-    if (limited_) return {alone, compute, crowded, which};
-    return {alone, alone.gpu, 1 + batch_constants.work_growth, which};
+    return {alone, alone.gpu, (1 + batch_constants.work_growth) * crowding(parts_, job.part),
+            which};
   }
 
   SharingMode mode_;
@@ -175,12 +178,13 @@ void times_together(SharingMode mode, const SharingOptions& options,
                     std::span<const SharingJob> jobs, std::span<double> times) {
   const Together together(mode, options, jobs);
   together.times(1, times);
-  if (!together.shares_bandwidth() || bandwidth_use(jobs, times) <= 1) return;
+  const double most = together.bandwidth();
+  if (!together.shares_bandwidth() || bandwidth_use(jobs, times) <= most) return;
   double low = 1 / static_cast<double>(jobs.size()), high = 1;
   for (int step = 0; step < 60; ++step) {
     const double middle = (low + high) / 2;
     together.times(middle, times);
-    (bandwidth_use(jobs, times) > 1 ? high : low) = middle;
+    (bandwidth_use(jobs, times) > most ? high : low) = middle;
   }
   together.times(low, times);
 }

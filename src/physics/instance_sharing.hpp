@@ -14,10 +14,11 @@
 //   MPS                all GPU work; k = 1 + ov and a grows by ga for each other job
 //                      (batch_law.hpp). For equal jobs this is the law that was fitted to 1,327
 //                      measurements of up to 5 of them. Unlike jobs were not measured, nor were
-//                      percentages. With percentages compute is contested as far as it does not fit
-//                      side by side, k = (1 + ov) (wanted / fair - 1) / (m - 1) with the processors
-//                      that the job may use and its max-min fair share of them among the m jobs
-//                      that compute; and bandwidth is shared as between compute instances.
+//                      percentages. With percentages GPU work is contested as far as processors do
+//                      not suffice for all side by side, k = (1 + ov) (wanted / fair - 1) / (n - 1)
+//                      with those that the job may use and its max-min fair share of them among all
+//                      n; and bandwidth is shared as between compute instances, so that percentages
+//                      near 100 come to the law without them.
 //   compute instances  no compute. Bandwidth is shared on demand: max-min fair, each job's limited
 //                      by what its processors reach, spread over its time as transfers on the link
 //                      are (contention.hpp)
@@ -41,7 +42,9 @@ struct SharingOptions {
   /// What switching adds to each turn, as a share of it. *Taming GPU Underutilization*, IV-A: the
   /// occupancy of Qiskit and hotspot hardly falls (about 0), that of LAMMPS halves (1).
   double switch_cost = 0.1;
-  bool fixed_holds = true;
+  /// The same paper says that the CPU side dominates NekRS, whose occupancy time slicing doubles:
+  /// that cannot be if the fixed part holds the instance.
+  bool fixed_holds = false;
 };
 inline constexpr double most_switch_cost = 1;
 

@@ -84,6 +84,20 @@ TEST(InstanceSharing, PercentagesThatFitSideBySideShareNoProcessors) {
     EXPECT_NEAR(time, 1.25 * (1 + 0.96 * 0.6), 1e-12) << "each gets half instead of 0.8";
 }
 
+TEST(InstanceSharing, PercentagesNearAHundredComeToTheLawWithoutThem) {
+  const SharingJob free{.transfer = 0.2, .fixed = 0.1, .compute = 0.3, .bandwidth = 0.4};
+  SharingJob limited = free;
+  const double law = times(SharingMode::mps, std::vector(7, free)).front();
+  double before = 0;
+  for (const double part : {0.13, 0.15, 0.25, 0.5, 0.9, 0.99, 0.9999}) {
+    limited.part = part;
+    const double time = times(SharingMode::mps, std::vector(7, limited)).front();
+    EXPECT_GT(time, 1);
+    before = time;
+  }
+  EXPECT_NEAR(before / law, 1, 1e-3);
+}
+
 SharingJob some_job(Random& random) {
   const auto part = [&] { return random.below(3) == 0 ? 0 : 3 * random.uniform(); };
   SharingJob job{.transfer = part(), .fixed = part(), .compute = part(), .bandwidth = part()};
@@ -166,7 +180,7 @@ TEST(InstanceSharing, NoJobGainsByNeighboursAndNothingIsOverdrawn) {
       if (together[i] > 0) bandwidth += jobs[i].bandwidth / together[i];
       // Fair turns: no job waits for more of each other than it works itself.
       const double k = 1 + 2 * options.switch_cost;
-      ASSERT_LE(together[i], 1.2 * k * static_cast<double>(jobs.size()) * alone + 1e-9);
+      ASSERT_LE(together[i], 1.5 * k * static_cast<double>(jobs.size()) * alone + 1e-9);
     }
     // What processors do and what memory does may overlap under MPS, where it need not collide.
     if (mode == SharingMode::time_slicing) {

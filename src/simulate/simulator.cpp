@@ -252,14 +252,17 @@ class Simulation {
     return std::max(MiB{0}, *usable - taken - sharing_memory(share_of(run).mode, processes));
   }
 
-  /// What a job that ran out of memory beside others is said to have had: at least what the size
-  /// that it asks for would have had alone, so that the next is larger.
+  /// What a job that ran out of memory beside others is said to have had. The first time what it
+  /// had; then it needs as much as it would have alone (usable_alone), and if that was not enough
+  /// either, others need more than they said: each time it is the next size.
   std::optional<MiB> had_beside_others(JobId id, const JobRun& run) const {
     const auto had = capacity(id, run);
+    const ResolvedRequest& request = requests_[engine_->request_of(id)];
+    if (!request.request.at_least) return had;
     const SimulatedGpu& gpu = world_[run.gpu];
-    const auto alone =
-        usable_alone(requests_[engine_->request_of(id)], gpu.kind, world_.graph(gpu).geometry());
-    return alone ? std::max(had, alone) : had;
+    const auto alone = usable_alone(request, gpu.kind, world_.graph(gpu).geometry());
+    const auto here = profile_of(run).usable;
+    return alone && here ? std::max(had, std::optional(std::min(*alone, *here))) : had;
   }
 
   /// The share of its work at which the job runs out of memory there.

@@ -20,8 +20,8 @@
 //
 // Memory: a job whose memory grows dies in the first iteration that needs more than its instance
 // has, and so does, at once, one that is started where its table of speeds or its request says that
-// it does not fit. Jobs that share an instance (StartShared) each get an equal part of its speed,
-// and their memory is assumed to fit.
+// it does not fit. A job that begins on an instance that others share has what they leave of its
+// memory when each has the most that it will ever need; the others keep theirs.
 
 #include <cstdint>
 #include <functional>

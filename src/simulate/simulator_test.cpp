@@ -250,6 +250,8 @@ TEST(World, AnInstanceThatIsSharedIsFreeWhenTheLastHasLeftIt) {
   EXPECT_EQ(*world.start_shared(gpu, large, {}, after(1)), after(15));
   EXPECT_EQ(*world.start_shared(gpu, large, {}, after(1)), after(15)) << "not before the first";
   world.end_shared(gpu, large, {}, after(30));
+  EXPECT_EQ(*world.start_shared(gpu, large, {}, after(20)), after(30)) << "a seat is being left";
+  world.end_shared(gpu, large, {});
   world.end_shared(gpu, large, {});
   EXPECT_EQ(*world.start(gpu, large, after(20)), after(30)) << "one of them is still being written";
 }

@@ -104,6 +104,65 @@ constexpr std::string_view mixed = R"({"gpus": [
   {"name": "a/9", "model": "A100-40GB", "instances": [{"profile": "2g.10gb", "start": 2}, )"
                                    R"({"profile": "1g.5gb", "start": 6, "workload": "w"}]}]})";
 
+RunSummary shared_run(const std::string& jobs, const std::string& spec,
+                      const std::string& fleet = "1xA100-40GB", SimulationOptions options = {}) {
+  const auto workload = parse_workload(jobs, "jobs");
+  EXPECT_TRUE(workload) << workload.error().text();
+  options.reconfiguration = Duration{};
+  const auto summary = simulate(*parse_fleet_in_short(fleet, ProfileChoice::plain()), *workload,
+                                *parse_scheduler(spec), options);
+  EXPECT_TRUE(summary) << summary.error().text();
+  return summary ? *summary : RunSummary{};
+}
+
+std::string equal_jobs(int number, const std::string& more) {
+  std::string jobs;
+  for (int i = 0; i < number; ++i)
+    jobs += fmt::format(R"({{"id": "{}", "duration_s": 100, {}}})"
+                        "\n",
+                        i, more);
+  return jobs;
+}
+
+// More jobs on a GPU than a byte counts.
+TEST(StaticShared, ManyJobsOnAGpuSlowEachOther) {
+  const std::string layout =
+      "static:layout=1g.5gb@0+1g.5gb@1+1g.5gb@2+1g.5gb@3+1g.5gb@4+1g.5gb@5+1g.5gb@6;"
+      "sharing=time-slicing;sharers=48";
+  SimulationOptions options;
+  options.world.has_power = false;
+  options.world.sharing.switch_cost = 0;
+  for (const int jobs : {7, 70, 255, 256, 257, 336}) {
+    const RunSummary run =
+        shared_run(equal_jobs(jobs, R"("memory_mib": 1, "speed": {"1g.5gb": 1, "7g.40gb": 1})"),
+                   layout, "1xA100-40GB", options);
+    // As many on each as contexts leave room for, and the rest after them.
+    EXPECT_EQ(run.finished, static_cast<std::size_t>(jobs));
+    EXPECT_NEAR(in_seconds(run.makespan), 100 * ((jobs + 6) / 7), 1e-3) << jobs;
+  }
+}
+
+// What a job would finish alone, it finishes in the end.
+TEST(StaticShared, NoJobFailsForWhatOthersNeed) {
+  const std::string growing =
+      R"("memory_mib": 1000, "memory": {"base_mib": 500, "per_iteration_mib": 25, "iterations": 100})";
+  const RunSummary run =
+      shared_run(equal_jobs(3, growing), "static:layout=1g.5gb@0;sharing=mps;sharers=3");
+  EXPECT_EQ(run.finished, 3U);
+  EXPECT_GT(run.oom_restarts, 0U);
+  const RunSummary any =
+      shared_run(equal_jobs(2, R"("memory_mib": 18000)"),
+                 "static:layout=2g.10gb@4+3g.20gb@0;fit=any;sharing=mps;sharers=2");
+  EXPECT_EQ(any.finished, 2U);
+}
+
+TEST(StaticShared, InstancesOfUnknownMemoryAreNotShared) {
+  const RunSummary run = shared_run(equal_jobs(3, R"("profile": "7g.144gb")"),
+                                    "static:layout=7g.144gb@0;sharing=mps", "1xGH200-144GB");
+  EXPECT_EQ(run.finished, 3U);
+  EXPECT_NEAR(in_seconds(run.makespan), 300, 1e-3);
+}
+
 TEST(Static, LawsUnderFaults) {
   const FleetFile fleet = *parse_fleet(mixed, "fleet", {});
   std::size_t events = 0, memory_deaths = 0, evictions = 0, failed = 0;

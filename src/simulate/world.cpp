@@ -163,7 +163,7 @@ Result<Instant> World::start_shared(GpuId id, PlacementId placement, InstanceSha
   ++at(id).sharers;
   ++shared.jobs;
   shared.slices = static_cast<std::uint8_t>(shared.slices + slices);
-  return std::max(now, shared.from);
+  return std::max(shared.from, when_free(id, placement, now));
 }
 
 Result<Instant> World::start_whole(GpuId id, Instant now) {

@@ -24,7 +24,7 @@ struct alignas(64) SimulatedGpu {
   std::uint8_t held_compute = 0, held_memory = 0;  // slices
   bool whole = false;                              // MIG off, one job has it all
   bool absent = false;                             // lost, and not yet back
-  std::uint8_t sharers = 0;                        // jobs on instances that may be shared
+  std::uint16_t sharers = 0;                       // jobs on instances that may be shared
   PlacementSet idle;                               // exist, run nothing, ours
   Instant ready{};                                 // when the last change to its instances is done
 

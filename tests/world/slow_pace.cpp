@@ -57,7 +57,9 @@ class SlowInstance {
   /// Where processors are limited, the instance's bandwidth has a level as the link has.
   [[nodiscard]] std::vector<double> with_copies(double link, double copies) const {
     if (!limited()) return with_bandwidth(link, copies, 1);
-    const double level = highest(1, 1, [&](double bandwidth) {
+    const bool under_mps = *jobs_.front()->beside == SharingMode::mps;
+    const double most = under_mps ? 1 / (1 + batch_constants.work_growth) : 1;
+    const double level = highest(1, most, [&](double bandwidth) {
       const auto whole_s = with_bandwidth(link, copies, bandwidth);
       double use = 0;
       for (std::size_t i = 0; i < jobs_.size(); ++i)
@@ -78,8 +80,7 @@ class SlowInstance {
   [[nodiscard]] double crowded(const SlowJob& job) const {
     const double level = highest(1, 1, [&](double each) {
       double sum = 0;
-      for (const SlowJob* other : jobs_)
-        if (other->times.compute_s > 0) sum += std::min(each, other->part);
+      for (const SlowJob* other : jobs_) sum += std::min(each, other->part);
       return sum;
     });
     return std::max(1.0, job.part / level);
@@ -109,13 +110,8 @@ class SlowInstance {
       return is;
     }
     is.a *= 1 + batch_constants.floor_growth * (n - 1);
-    is.w = limited() ? compute_s : is.g;
-    is.k = 1 + batch_constants.work_growth;
-    if (limited() && n > 1) {
-      double computing = 0;
-      for (const SlowJob* other : jobs_) computing += other->times.compute_s > 0 ? 1 : 0;
-      is.k *= computing > 1 ? (crowded(job) - 1) / (computing - 1) : 0;
-    }
+    is.w = is.g;
+    is.k = n > 1 ? (1 + batch_constants.work_growth) * (crowded(job) - 1) / (n - 1) : 0;
     return is;
   }
 
@@ -198,20 +194,21 @@ double Times::own_s(double clock) const {
 SlowPace pace_slowly(const SlowGpu& gpu, const std::vector<SlowJob>& jobs) {
   const double share = link_share(gpu, jobs, 1);
   const auto whole_s = times_at(gpu, jobs, share, 1).whole_s;
-  // The jobs of an instance keep it busy all the time at most.
-  std::map<int, double> busy;
+  // The jobs of an instance keep its processors, and its memory, busy all the time at most.
+  std::map<int, double> computing, loading;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
-    const Times& t = jobs[i].times;
-    if (whole_s[i] > 0) busy[jobs[i].instance] += (t.compute_s + t.bandwidth_s) / whole_s[i];
+    if (!(whole_s[i] > 0)) continue;
+    computing[jobs[i].instance] += jobs[i].times.compute_s / whole_s[i];
+    loading[jobs[i].instance] += jobs[i].times.bandwidth_s / whole_s[i];
   }
   SlowPace pace;
   double sum_w = 0;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     const SlowJob& job = jobs[i];
     const double of_gpu =
-        job.compute_share * job.times.compute_s + job.memory_share * job.times.bandwidth_s;
-    const double time_s = whole_s[i] * std::max(1.0, busy[job.instance]);
-    const double part = time_s > 0 ? std::min(1.0, of_gpu / time_s) : 0;
+        job.compute_share * job.times.compute_s / std::max(1.0, computing[job.instance]) +
+        job.memory_share * job.times.bandwidth_s / std::max(1.0, loading[job.instance]);
+    const double part = whole_s[i] > 0 ? std::min(1.0, of_gpu / whole_s[i]) : 0;
     pace.watts.push_back(gpu.span_w * part * job.kappa);
     sum_w += pace.watts.back();
   }

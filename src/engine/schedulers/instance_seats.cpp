@@ -65,7 +65,8 @@ int InstanceSeats::jobs_on(GpuId gpu, PlacementId placement) const {
 bool InstanceSeats::has_room(GpuId gpu, PlacementId placement, const Profile& profile,
                              MiB needed) const {
   const auto there = sharers_.find({gpu, placement});
-  if (there == sharers_.end() || !profile.usable) return true;  // it holds the job alone
+  if (there == sharers_.end()) return true;  // it holds the job alone
+  if (!profile.usable) return false;         // whether it holds two is not known
   const MiB contexts = sharing_memory(rule_.mode, there->second.jobs + 1);
   return there->second.needed + needed + contexts <= *profile.usable;
 }

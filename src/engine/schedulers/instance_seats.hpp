@@ -27,7 +27,8 @@ inline constexpr OptionRow sharing_option = {
     "several jobs on each instance, by these means; simulated only"};
 inline constexpr OptionRow sharers_option = {
     "sharers", "N", "0",
-    "with sharing: the most jobs on one instance; 0: one for each of its compute slices"};
+    "with sharing: the most jobs on one instance, at most its slices for compute instances; "
+    "0: one for each slice"};
 inline constexpr OptionRow percent_option = {
     "percent", "N", "100", "with sharing=mps: the share of the threads that each job may use"};
 [[nodiscard]] Result<std::optional<SharingRule>> sharing_rule(const OptionTexts& options);

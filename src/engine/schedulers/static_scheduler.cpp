@@ -44,6 +44,7 @@ class Static final : public Scheduler {
         has_(setup.fleet.size()),
         queue_(setup.facts) {
     if (sharing) shared_.emplace(*sharing);
+    no_room_for_.resize(groups_.size());
     for (const GpuState& gpu : setup.fleet.gpus()) own_.push_back(gpu.held);
     for (std::size_t group = 0; group < groups_.size(); ++group) {
       auto& of_kind = group_of_[groups_[group].kind];
@@ -77,8 +78,9 @@ class Static final : public Scheduler {
   std::string_view why_not(RequestId request) override {
     std::string& known = reasons_[index(request)];
     if (known.empty())
-      known = fmt::format("no instance of the fixed layout holds {}",
-                          text((*requests_)[request].request));
+      known = fmt::format("no instance of the fixed layout holds {}{}",
+                          text((*requests_)[request].request),
+                          shared_ ? "; nothing is offloaded where jobs share instances" : "");
     return known;
   }
 
@@ -173,6 +175,7 @@ class Static final : public Scheduler {
     count(gpu);
     for (const PlacementId id : made) free_[group_of(gpu, id)].insert(place(gpu, id));
     if (!shared_) return;
+    std::ranges::fill(no_room_for_, std::nullopt);
     for (const PlacementId id : has_[index(gpu)])
       if (shared_->jobs_on(gpu, id) > 0) offer(gpu, id);
   }
@@ -248,22 +251,36 @@ class Static final : public Scheduler {
   /// On an instance that holds it beside the jobs that are there: of the smallest size that has
   /// one, where fewest are.
   bool start_shared(Waiting job, std::vector<Command>& commands) {
+    std::optional<Place> chosen;
     for (const std::uint16_t group : groups_for(job.request)) {
-      const auto place = std::ranges::find_if(free_[group], [&](const Place& each) {
-        return shared_->has_room(each.gpu, each.placement,
-                                 *geometry(each.gpu)[each.placement].profile,
-                                 needed(job.request, each.gpu));
-      });
-      if (place == free_[group].end()) continue;
-      const Place chosen = *place;
-      free_[group].erase(place);
-      seats_.start_shared(job, chosen.gpu, chosen.placement,
-                          shared_->share_of(*geometry(chosen.gpu)[chosen.placement].profile),
-                          commands);
-      enter(job, chosen.gpu, chosen.placement);
-      return true;
+      const auto place = place_with_room(group, job.request);
+      if (place && (!chosen || *place < *chosen)) chosen = place;
+      if (chosen && !any_) break;
     }
-    return false;
+    if (!chosen) return false;
+    free_[group_of(chosen->gpu, chosen->placement)].erase(*chosen);
+    seats_.start_shared(job, chosen->gpu, chosen->placement,
+                        shared_->share_of(*geometry(chosen->gpu)[chosen->placement].profile),
+                        commands);
+    enter(job, chosen->gpu, chosen->placement);
+    return true;
+  }
+
+  std::optional<Place> place_with_room(std::uint16_t group, RequestId request) {
+    if (free_[group].empty()) return std::nullopt;
+    // All of a group are of one GPU model and profile.
+    const GpuId first = free_[group].begin()->gpu;
+    const Profile& profile = *geometry(first)[free_[group].begin()->placement].profile;
+    const MiB need = needed(request, first);
+    // Until a job leaves the group, or an instance is made, there is no room for as much as found
+    // none before.
+    if (no_room_for_[group] && need >= *no_room_for_[group]) return std::nullopt;
+    const auto place = std::ranges::find_if(free_[group], [&](const Place& each) {
+      return shared_->has_room(each.gpu, each.placement, profile, need);
+    });
+    if (place != free_[group].end()) return *place;
+    no_room_for_[group] = need;
+    return std::nullopt;
   }
 
   bool start(Waiting job, std::vector<Command>& commands) {
@@ -300,6 +317,7 @@ class Static final : public Scheduler {
     const JobSeat seat = seats_.leave(job);
     if (shared_) {
       free_[group_of(seat.gpu, seat.placement)].erase(place(seat.gpu, seat.placement));
+      no_room_for_[group_of(seat.gpu, seat.placement)].reset();
       shared_->leave(seat.gpu, seat.placement, needed(seat.request, seat.gpu));
     }
     if (!made_ || seats_.fleet()[seat.gpu].absent) return;
@@ -320,6 +338,7 @@ class Static final : public Scheduler {
   std::vector<InstanceGroup> groups_;
   std::vector<std::vector<std::size_t>> group_of_;  // by kind and placement
   std::vector<std::set<Place>> free_;               // by group
+  std::vector<std::optional<MiB>> no_room_for_;     // by group; where instances are shared
   std::vector<std::size_t> count_;                  // by group: instances of the layout
   std::vector<PlacementSet> has_;                   // by GPU: its part of the layout
   std::vector<PlacementSet> own_;                   // by GPU: held by the fleet's own work
@@ -347,6 +366,10 @@ Result<std::unique_ptr<Scheduler>> make_static(const SchedulerSetup& setup,
       options.at("goal") == "makespan" ? LayoutGoal::makespan : LayoutGoal::turnaround;
   const auto sharing = sharing_rule(options);
   if (!sharing) return std::unexpected(sharing.error());
+  if (*sharing && text == "best")
+    return fail(ErrorKind::bad_usage, "sharing",
+                "layout=best is chosen for jobs with an instance each",
+                "leave out sharing, or name a layout");
   if (*sharing && setup.live)
     return fail(ErrorKind::bad_usage, "sharing", "jobs share instances in simulations only",
                 "leave it out");

@@ -254,7 +254,7 @@ CorunExperiment experiment_of(const TamingApplication& application) {
                 1,
                 "SM occupancy: Qiskit and hotspot hardly lose by time slicing, LAMMPS halves (same "
                 "paper)"},
-               open_choice("others run in a job's fixed part", {"no", "yes"}, 0,
+               open_choice("others run in a job's fixed part", {"no", "yes"}, 1,
                            "under time slicing; not stated")},
           .figures = {}};
 }

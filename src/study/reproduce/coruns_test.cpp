@@ -128,7 +128,7 @@ TEST(Coruns, TamingsSchemesOfSharingComeFromTheLaws) {
   EXPECT_NEAR(gain("hotspot", "7 x 1c.7g"), 1, 1e-6);
   EXPECT_NEAR(gain("hotspot", "MPS 7 x 13 %"), 7 * 0.13, 1e-6);
   EXPECT_NEAR(gain("hotspot", "time slicing"), 1 / 1.1, 1e-6);
-  EXPECT_NEAR(gain("NekRS", "time slicing"), 1 / 1.1, 1e-6) << "its fixed part holds the GPU";
+  EXPECT_GT(gain("NekRS", "time slicing"), 1.5) << "others run in its fixed part";
   // Orderings: the text says above 1 of most applications, and not of Qiskit and NekRS.
   const CorunFigure& hotspot = figures.at({"hotspot", "1g over 1c.7g"});
   EXPECT_NEAR(hotspot.predicted, instances, 1e-6);
