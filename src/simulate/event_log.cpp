@@ -46,6 +46,10 @@ void EventLog::on(const RunEvent& event) {
     const Placement& where = geometry[*event.placement];
     fmt::format_to(end, R"(, "profile": "{}", "start": {})", where.profile->name, where.start);
   }
+  if (event.share) {
+    fmt::format_to(end, R"(, "sharing": "{}")", name(event.share->mode));
+    if (event.share->part > 0) fmt::format_to(end, R"(, "part": {})", event.share->part);
+  }
   if (event.until) {
     fmt::format_to(end, R"(, "until_s": )");
     append_seconds(line, *event.until);
