@@ -138,14 +138,16 @@ TEST(StaticShared, ManyJobsOnAGpuSlowEachOther) {
                    layout, "1xA100-40GB", options);
     // As many on each as contexts leave room for, and the rest after them.
     EXPECT_EQ(run.finished, static_cast<std::size_t>(jobs));
-    EXPECT_NEAR(in_seconds(run.makespan), 100 * ((jobs + 6) / 7), 1e-3) << jobs;
+    const int most_on_one = (jobs + 6) / 7;
+    EXPECT_NEAR(in_seconds(run.makespan), 100.0 * most_on_one, 1e-3) << jobs;
   }
 }
 
 // What a job would finish alone, it finishes in the end.
 TEST(StaticShared, NoJobFailsForWhatOthersNeed) {
   const std::string growing =
-      R"("memory_mib": 1000, "memory": {"base_mib": 500, "per_iteration_mib": 25, "iterations": 100})";
+      R"("memory_mib": 1000, )"
+      R"("memory": {"base_mib": 500, "per_iteration_mib": 25, "iterations": 100})";
   const RunSummary run =
       shared_run(equal_jobs(3, growing), "static:layout=1g.5gb@0;sharing=mps;sharers=3");
   EXPECT_EQ(run.finished, 3U);
