@@ -5,8 +5,8 @@
 //
 // Three worlds: `bare`, in which jobs share nothing and draw nothing; `usual`, the defaults of
 // `cleave simulate`; and `full`, in which two jobs of three transfer, each GPU is capped at four
-// fifths of its power, and a meter polls. There nearly every event changes the speeds of a GPU's
-// other jobs.
+// fifths of its power, and a meter polls. There an event changes the speeds of a GPU's other jobs
+// wherever the cap binds.
 
 #include <sys/resource.h>
 
