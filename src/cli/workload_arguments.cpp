@@ -138,9 +138,9 @@ void RunArguments::add_world_options(CommandLine& command) {
       ->default_str(allocation);
   command.add_option(
       "--sharing", sharing,
-      "switch-cost=C;fixed=holds|leaves, each optional: of jobs that share an instance by time "
-      "slicing, switching adds C to each turn, 0 to 1 (0.1); the fixed part of a job's work leaves "
-      "the instance to others (default), or holds it");
+      "switch-cost=C;fixed=leaves|holds, each optional, for time slicing: switching between jobs "
+      "adds C to each turn, 0 to 1 (default 0.1); the fixed part of a job's work leaves the "
+      "instance to others (default) or holds it");
   command.add_flag("--jitter", jitter,
                    "Draw the times of creating and destroying instances about their medians");
   command.add_option(

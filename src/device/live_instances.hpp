@@ -73,7 +73,7 @@ struct FailedCreation {
   bool gpu_instance_made = false;  // it was removed, or is named in the error
 };
 /// The same, for callers that need to know which step failed. Instead of one compute instance of
-/// all slices there may be several: equal ones, as large as so many can be side by side.
+/// all slices there may be several: equal ones, as large as that number of them can be.
 [[nodiscard]] std::expected<LiveInstance, FailedCreation> attempt_instance(
     Door& door, GpuIndex gpu, const DriverProfile& profile, std::optional<Span> placement,
     const Patience& patience = {}, std::uint32_t compute_instances = 1);

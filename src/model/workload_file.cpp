@@ -311,7 +311,7 @@ class WorkloadReader {
     details.application = in.text_if("application");
     details.user = in.text_if("user");
     if (details.user && details.user->empty())
-      in.refuse("user", "this is nobody's name", "name a user, or leave it out");
+      in.refuse("user", "the name is empty", "name a user, or leave the key out");
     details.latency = in.seconds_if("latency_s");
     details.fails_after = in.number_if("fails_after");
     if (details.fails_after && !(*details.fails_after >= 0 && *details.fails_after < 1))

@@ -88,14 +88,14 @@ TEST(InstanceSharing, PercentagesNearAHundredComeToTheLawWithoutThem) {
   const SharingJob free{.transfer = 0.2, .fixed = 0.1, .compute = 0.3, .bandwidth = 0.4};
   SharingJob limited = free;
   const double law = times(SharingMode::mps, std::vector(7, free)).front();
-  double before = 0;
-  for (const double part : {0.13, 0.15, 0.25, 0.5, 0.9, 0.99, 0.9999}) {
+  double off = 1;
+  for (const double part : {0.9, 0.99, 0.999, 0.9999}) {
     limited.part = part;
     const double time = times(SharingMode::mps, std::vector(7, limited)).front();
-    EXPECT_GT(time, 1);
-    before = time;
+    EXPECT_LT(std::abs(time / law - 1), off / 2) << part;
+    off = std::abs(time / law - 1);
   }
-  EXPECT_NEAR(before / law, 1, 1e-3);
+  EXPECT_LT(off, 1e-3);
 }
 
 SharingJob some_job(Random& random) {
@@ -180,7 +180,8 @@ TEST(InstanceSharing, NoJobGainsByNeighboursAndNothingIsOverdrawn) {
       if (together[i] > 0) bandwidth += jobs[i].bandwidth / together[i];
       // Fair turns: no job waits for more of each other than it works itself.
       const double k = 1 + 2 * options.switch_cost;
-      ASSERT_LE(together[i], 1.5 * k * static_cast<double>(jobs.size()) * alone + 1e-9);
+      const double more = mode == SharingMode::mps ? 1.5 : 1.2;  // limited and contested at once
+      ASSERT_LE(together[i], more * k * static_cast<double>(jobs.size()) * alone + 1e-9);
     }
     // What processors do and what memory does may overlap under MPS, where it need not collide.
     if (mode == SharingMode::time_slicing) {

@@ -24,13 +24,13 @@ struct SharingRule {
 /// The rows of its options, and what they say; nothing where `sharing` is none.
 inline constexpr OptionRow sharing_option = {
     "sharing", "none|mps|time-slicing|compute-instances", "none",
-    "several jobs on each instance, by these means; simulated only"};
+    "how several jobs share each instance; in simulations only"};
 inline constexpr OptionRow sharers_option = {
     "sharers", "N", "0",
-    "with sharing: the most jobs on one instance, at most its slices for compute instances; "
-    "0: one for each slice"};
+    "with sharing: the most jobs on one instance; 0: one for each of its compute slices, which is "
+    "also the limit for compute instances"};
 inline constexpr OptionRow percent_option = {
-    "percent", "N", "100", "with sharing=mps: the share of the threads that each job may use"};
+    "percent", "N", "100", "with sharing=mps: the percentage of the threads that each job may use"};
 [[nodiscard]] Result<std::optional<SharingRule>> sharing_rule(const OptionTexts& options);
 
 /// The jobs on shared instances.

@@ -77,10 +77,11 @@ class Static final : public Scheduler {
 
   std::string_view why_not(RequestId request) override {
     std::string& known = reasons_[index(request)];
+    const Request& asked = (*requests_)[request].request;
     if (known.empty())
-      known = fmt::format("no instance of the fixed layout holds {}{}",
-                          text((*requests_)[request].request),
-                          shared_ ? "; nothing is offloaded where jobs share instances" : "");
+      known =
+          fmt::format("no instance of the fixed layout holds {}{}", text(asked),
+                      shared_ && asked.offload ? "; jobs that share instances do not offload" : "");
     return known;
   }
 
