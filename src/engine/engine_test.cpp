@@ -82,16 +82,17 @@ TEST(SchemeA, ServesASizeToItsEndBeforeTheNext) {
   EngineDriver a("scheme-a", "1xA30-24GB");
   EXPECT_EQ(a.submit(0, "2g.12gb"),
             "create 0 2g.12gb@0, create 0 2g.12gb@2, start 0 on 0 2g.12gb@0");
-  EXPECT_EQ(a.submit(1, "1g.6gb"), "") << "another size waits, though there is room";
-  EXPECT_EQ(a.submit(2, "2g.12gb"), "start 2 on 0 2g.12gb@2");
+  EXPECT_EQ(a.submit(1, "2g.12gb"), "start 1 on 0 2g.12gb@2") << "no other size waits";
+  EXPECT_EQ(a.submit(2, "1g.6gb"), "") << "another size waits";
   EXPECT_EQ(a.submit(3, "4g.24gb"), "");
   EXPECT_EQ(a.finish(0), "") << "drained only when the last has ended (M19)";
-  EXPECT_EQ(a.finish(2),
+  EXPECT_EQ(a.submit(4, "2g.12gb"), "") << "the class is closed to those behind other sizes";
+  EXPECT_EQ(a.finish(1),
             "destroy 0 2g.12gb@0, destroy 0 2g.12gb@2, create 0 4g.24gb@0, start 3 on 0 4g.24gb@0")
       << "the next larger";
   EXPECT_EQ(a.finish(3),
             "destroy 0 4g.24gb@0, create 0 1g.6gb@0, create 0 1g.6gb@1, create 0 1g.6gb@2, "
-            "create 0 1g.6gb@3, start 1 on 0 1g.6gb@0")
+            "create 0 1g.6gb@3, start 2 on 0 1g.6gb@0")
       << "and then the smallest again";
 }
 

@@ -454,6 +454,50 @@ TEST(Laws, NoSchedulerBeatsTheGpu) {
   EXPECT_EQ(run("1xA100-40GB", jobs, "full-gpu").makespan, std::chrono::seconds(500));
 }
 
+// Small jobs that keep arriving, each before the last has ended, and one that needs half the GPU:
+// it waits for those that came before it, not for all of them.
+TEST(Simulator, SchemeAStarvesNoLargerClass) {
+  std::string jobs;
+  for (int i = 0; i < 1000; ++i)
+    jobs += fmt::format(R"({{"id": "s{}", "arrival_s": {}, "duration_s": 3, "profile": "1g.5gb", )"
+                        R"("speed": {{"1g.5gb": 1}}}})"
+                        "\n",
+                        i, 2 * i);
+  jobs += R"({"id": "large", "arrival_s": 5, "duration_s": 60, "profile": "3g.20gb", )"
+          R"("speed": {"3g.20gb": 1}})";
+  const Workload workload = *parse_workload(jobs, "jobs");
+  std::vector<JobOutcome> outcomes;
+  SimulationOptions options;
+  options.outcomes = &outcomes;
+  const RunSummary summary =
+      *simulate(fleet_of("1xA100-40GB"), workload, *parse_scheduler("scheme-a"), options);
+  EXPECT_EQ(summary.finished, 1001U);
+  const auto large = std::ranges::find(workload.jobs, "large", &Job::id) - workload.jobs.begin();
+  EXPECT_LT(outcomes[static_cast<std::size_t>(large)].wait, std::chrono::seconds(4));
+  // Small jobs that came meanwhile wait for the large one, those that come later for nobody.
+  EXPECT_LT(summary.wait.max, std::chrono::seconds(70));
+  EXPECT_LT(outcomes.back().wait, std::chrono::seconds(1));
+}
+
+// All jobs at once would hold half of the fleet's compute slices.
+TEST(Simulator, ThresholdOfAllTasksIsTheirAverageLoad) {
+  std::string jobs;
+  for (int i = 0; i < 14; ++i)
+    jobs += fmt::format(R"({{"id": "j{}", "arrival_s": {}, "duration_s": {}, "profile": "1g.5gb", )"
+                        R"("speed": {{"1g.5gb": 1}}}})"
+                        "\n",
+                        i, i, 20 + 7 * i);
+  const auto figures = [&](const char* threshold) {
+    return run("4xA100-40GB", jobs, fmt::format("online:threshold={}", threshold));
+  };
+  const auto same = [](const RunSummary& a, const RunSummary& b) {
+    return a.fragmentation_mean == b.fragmentation_mean && a.creates == b.creates &&
+           a.migrations == b.migrations;
+  };
+  EXPECT_TRUE(same(figures("tasks"), figures("0.5")));
+  EXPECT_FALSE(same(figures("tasks"), figures("0.2"))) << "else this test says nothing";
+}
+
 // Fifty GPUs, one of which is always absent, and a job that waits for space that a wall takes.
 TEST(Simulator, ARunEndsThoughGpusAreAlwaysLost) {
   const FleetFile fleet = *parse_fleet(

@@ -70,10 +70,10 @@ class ClassLine {
     return next == sizes_.end() ? std::nullopt : std::optional(next->first);
   }
   /// There must be one.
-  [[nodiscard]] JobId first() const {
+  [[nodiscard]] JobRank first() const {
     JobRank first = *by_holds_.begin()->second.begin();
     for (const auto& [holds, jobs] : by_holds_) first = std::min(first, *jobs.begin());
-    return first.job;
+    return first;
   }
   void insert(const JobRank& job, PlacementSet holds) {
     if (!by_holds_[holds.bits()].insert(job).second) return;
@@ -171,7 +171,8 @@ class SchemeA final : public Scheduler {
     std::map<SizeClass, ClassLine> waiting;  // a job stands under each kind that it fits
     std::map<SizeClass, FreeSpots> free;     // idle instances of the classes being served
     std::map<std::tuple<StateId, std::uint32_t, std::uint32_t>, PlacementSet>
-        fills;  // worked out once
+        fills;                          // worked out once
+    std::map<SizeClass, JobId> closed;  // the newest job when the class was last cut
   };
 
   const Geometry& geometry(std::size_t kind) const {
@@ -188,6 +189,7 @@ class SchemeA final : public Scheduler {
 
   void wait(Waiting job) {
     know_request(job);
+    newest_ = std::max(newest_, job.job);
     for (std::size_t kind = 0; kind < kinds_.size(); ++kind)
       if (const PlacementSet candidates = request(job.job).candidates[kind]; !candidates.empty())
         kinds_[kind].waiting[class_of(geometry(kind), candidates)].insert(
@@ -251,7 +253,7 @@ class SchemeA final : public Scheduler {
       classes.insert(class_of(geometry(state.kind), candidates));
     }
     if (classes.size() > 1 || !(instances - PlacementSet(classes.begin()->allowed)).empty()) return;
-    class_of_gpu_[index(gpu)] = *classes.begin();
+    serve_class(gpu, *classes.begin());
     for (const PlacementId p : state.idle) {
       const Spot spot{gpu, geometry(state.kind)[p].start, p};
       kinds_[state.kind].free[*classes.begin()].insert(spot);
@@ -295,11 +297,22 @@ class SchemeA final : public Scheduler {
         if (next && next->first < *jobs.begin()) continue;
         if (const auto spot = free.first(PlacementSet(holds))) next = {*jobs.begin(), *spot};
       }
-      if (!next) return;
+      if (!next || must_wait(kind, size, next->first)) return;
       free.erase(next->second);
       take(next->first.job);
       start(next->first.job, next->second, commands);
     }
+  }
+
+  /// A class closes when it is cut. Jobs that arrive later join it only while no other class has
+  /// jobs that waited before them: else small jobs that keep arriving would hold their GPUs for
+  /// ever.
+  bool must_wait(std::size_t kind, const SizeClass& size, const JobRank& job) const {
+    const auto closed = kinds_[kind].closed.find(size);
+    if (closed != kinds_[kind].closed.end() && job.job <= closed->second) return false;
+    return std::ranges::any_of(kinds_[kind].waiting, [&](const auto& line) {
+      return line.first != size && line.second.first() < job;
+    });
   }
 
   /// Instances that have become free go on with what was dealt to them.
@@ -408,7 +421,7 @@ class SchemeA final : public Scheduler {
     const GpuState& state = seats_.fleet()[gpu];
     const auto waiting = kinds_[state.kind].waiting.find(size);
     if (waiting == kinds_[state.kind].waiting.end()) return {};
-    const PlacementSet first = request(waiting->second.first()).candidates[state.kind];
+    const PlacementSet first = request(waiting->second.first().job).candidates[state.kind];
     const auto [entry, fresh] =
         kinds_[state.kind].fills.try_emplace({state.occupied, size.allowed, first.bits()});
     if (fresh)
@@ -434,7 +447,12 @@ class SchemeA final : public Scheduler {
       kinds_[kind].free[size].insert(spot);
       freed_.push_back(spot);
     }
+    serve_class(gpu, size);
+  }
+
+  void serve_class(GpuId gpu, const SizeClass& size) {
     class_of_gpu_[index(gpu)] = size;
+    kinds_[kind_of(gpu)].closed[size] = newest_;
   }
 
   /// Gives the jobs that wait for the class to its new instances: always the next to the one that
@@ -470,6 +488,7 @@ class SchemeA final : public Scheduler {
   std::vector<Spot> freed_;                  // since they were last served
   std::vector<std::size_t> dealt_on_;        // by GPU, jobs that were dealt and have not begun
   std::vector<RequestId> request_of_;        // by job
+  JobId newest_{};                           // of all that have waited
 };
 
 }  // namespace

@@ -12,7 +12,8 @@
 //
 // The paper has one GPU and all jobs at its beginning. With several, those that are drained take
 // classes in their order, and the next one looks at a larger class once there are instances enough
-// for the jobs that wait; jobs that arrive later join their class.
+// for the jobs that wait. A class closes when a GPU is cut for it: jobs that arrive later join it
+// only while no job of another class has waited longer, so that none waits for ever.
 //
 // A GPU on which jobs are adopted goes on serving their class, when they are all of one and so is
 // every instance of ours there. Otherwise it serves none, and is cut again when the last of them
