@@ -260,13 +260,13 @@ std::vector<InstanceGroup> instance_groups(
   return groups;
 }
 
-std::vector<std::uint16_t> groups_that_hold(const ResolvedRequest& request,
-                                            std::span<const InstanceGroup> groups) {
-  std::vector<std::uint16_t> holding;
+std::vector<std::uint16_t> groups_among(std::span<const PlacementSet> placements,
+                                        std::span<const InstanceGroup> groups) {
+  std::vector<std::uint16_t> having;
   for (std::size_t i = 0; i < groups.size(); ++i)
-    if (request.holds[groups[i].kind].meets(groups[i].placements))
-      holding.push_back(static_cast<std::uint16_t>(i));
-  return holding;
+    if (placements[groups[i].kind].meets(groups[i].placements))
+      having.push_back(static_cast<std::uint16_t>(i));
+  return having;
 }
 
 bool better(const LayoutScore& a, const LayoutScore& b, LayoutGoal goal) {
@@ -290,7 +290,7 @@ Result<ExpectedWork> expected_work(const SchedulerSetup& setup) {
   for (const auto& [job, request, arrival] : expected) {
     const auto [entry, fresh] =
         seen.try_emplace(request, static_cast<std::uint32_t>(work.holding.size()));
-    if (fresh) work.holding.push_back(groups_that_hold(setup.requests[request], work.groups));
+    if (fresh) work.holding.push_back(groups_among(setup.requests[request].holds, work.groups));
     work.arrivals.push_back(arrival);
     work.wants.push_back(entry->second);
     const std::size_t row = work.times.size();

@@ -33,9 +33,10 @@ struct InstanceGroup {
 std::vector<InstanceGroup> instance_groups(
     const std::vector<std::shared_ptr<const StateGraph>>& graphs);
 
-/// The groups whose instances hold the request, by place in `groups`, ascending: smallest first.
-std::vector<std::uint16_t> groups_that_hold(const ResolvedRequest& request,
-                                            std::span<const InstanceGroup> groups);
+/// The groups that have some of these placements, which are by GPU model; by place in `groups`,
+/// ascending: smallest first.
+std::vector<std::uint16_t> groups_among(std::span<const PlacementSet> placements,
+                                        std::span<const InstanceGroup> groups);
 
 /// What the layout is to make least: the sum of turnaround times, or the time until all is done.
 enum class LayoutGoal { turnaround, makespan };

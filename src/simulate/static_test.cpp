@@ -65,6 +65,36 @@ TEST(Static, FigureSevenByHand) {
   EXPECT_EQ(summary->makespan, std::chrono::seconds(360)) << "the figure's Dyna-P needs 285";
 }
 
+// Two jobs that ask for 1g, on a 1g and a 3g: by default the second takes the larger instance.
+TEST(Static, ExactFitWaitsForTheSizeAskedFor) {
+  const Workload workload = *parse_workload(
+      R"({"id": "a", "duration_s": 100, "profile": "1g.5gb", "speed": {"1g.5gb": 1, "3g.20gb": 1}}
+{"id": "b", "duration_s": 100, "profile": "1g.5gb", "speed": {"1g.5gb": 1, "3g.20gb": 1}}
+{"id": "c", "duration_s": 100, "memory_mib": 4000, "speed": {"1g.5gb": 1, "3g.20gb": 1}}
+)",
+      "jobs");
+  const FleetFile fleet = *parse_fleet_in_short("1xA100-40GB", ProfileChoice::plain());
+  SimulationOptions options;
+  options.reconfiguration = Duration{};
+  const auto makespan = [&](const char* fit) {
+    const auto spec = *parse_scheduler(fmt::format("static:layout=1g.5gb@4+3g.20gb@0;fit={}", fit));
+    return simulate(fleet, workload, spec, options)->makespan;
+  };
+  EXPECT_EQ(makespan("request"), std::chrono::seconds(200));
+  EXPECT_EQ(makespan("exact"), std::chrono::seconds(300)) << "the 3g stays empty";
+}
+
+TEST(Static, ExactFitRejectsWhatNoInstanceMatches) {
+  const Workload workload = *parse_workload(
+      R"({"id": "a", "duration_s": 100, "profile": "2g.10gb", "speed": {"2g.10gb": 1}})", "jobs");
+  const FleetFile fleet = *parse_fleet_in_short("1xA100-40GB", ProfileChoice::plain());
+  const auto spec = *parse_scheduler("static:layout=4g.20gb@0;fit=exact");
+  const RunSummary summary = *simulate(fleet, workload, spec);
+  ASSERT_EQ(summary.rejections.size(), 1U);
+  EXPECT_EQ(summary.rejections[0].reason,
+            "no instance of the fixed layout is of the size of 2g.10gb");
+}
+
 Workload random_workload(std::uint64_t seed, int jobs, bool grows) {
   Random random(seed);
   const char* profiles[] = {"1g.5gb",  "1g.10gb", "2g.10gb", "3g.20gb",

@@ -13,9 +13,10 @@ namespace {
 
 constexpr OptionRow rows[] = {
     {"policy", "NAME", default_policy, "which GPU and which start; `cleave policies` lists them"},
-    {"threshold", "NUMBER or auto", "0.4",
+    {"threshold", "NUMBER, auto or tasks", "0.4",
      "a GPU is lazy while its load is below this, for policy fragmentation and for migration; "
-     "auto: the fleet's average load"},
+     "auto: the fleet's average load at that moment; tasks: its average load if all jobs to come "
+     "ran at once"},
     {"load", "compute|memory|joint", "compute",
      "what load is measured in, for policy fragmentation and for migration"},
     {"across", "result|rise|first|best", "",
@@ -226,6 +227,11 @@ bool is_default(const char* name, const std::string& value) {
   return std::ranges::find(rows, std::string_view(name), &OptionRow::name)->otherwise == value;
 }
 
+/// A threshold that is found later is not read.
+std::string number_of(const std::string& value) {
+  return value == "auto" || value == "tasks" ? "0" : value;
+}
+
 /// The policy with those of the options that it has; what is left empty is the policy's own
 /// default.
 Result<ChosenPolicy> policy_of(const OptionTexts& options, bool moves) {
@@ -240,7 +246,7 @@ Result<ChosenPolicy> policy_of(const OptionTexts& options, bool moves) {
         std::ranges::find(row->options, name, &OptionRow::name) != row->options.end();
     // What the policy lacks is for migration alone; where nothing moves it is a mistake to set it.
     if (value.empty() || (!known && (about_moves || is_default(name, value)))) continue;
-    given.emplace(name, known && value == "auto" ? "0" : value);
+    given.emplace(name, known ? number_of(value) : value);
   }
   return choose_policy(options.at("policy"), given);
 }
@@ -250,10 +256,34 @@ Result<PolicyOptions> paper_options(const OptionTexts& options) {
   OptionTexts given;
   for (const char* name : {"threshold", "load"})
     if (const std::string& value = options.at(name); !value.empty())
-      given.emplace(name, value == "auto" ? "0" : value);
+      given.emplace(name, number_of(value));
   const auto chosen = choose_policy(default_policy, given);
   if (!chosen) return std::unexpected(chosen.error());
   return chosen->options;
+}
+
+/// The average load of the fleet with all jobs to come on it at once, each on the smallest instance
+/// that holds it, of the first model that has one; at most 1 (*Online*, V-B).
+Result<Ratio> load_of_all_jobs(const SchedulerSetup& setup, LoadMetric metric) {
+  const auto jobs =
+      setup.facts == nullptr ? std::vector<JobFacts::Expected>() : setup.facts->expected();
+  if (jobs.empty())
+    return fail(ErrorKind::bad_usage, "threshold",
+                "threshold=tasks needs to know all jobs beforehand",
+                "give a number, or auto, or simulate a workload");
+  std::int64_t all = 0, held = 0;
+  for (const GpuState& gpu : setup.fleet.gpus())
+    all += total_slices(setup.fleet.geometry(gpu).model(), metric);
+  for (const JobFacts::Expected& job : jobs) {
+    const std::vector<PlacementSet>& candidates = setup.requests[job.request].candidates;
+    const auto first = std::ranges::find_if(
+        candidates, [](PlacementSet placements) { return !placements.empty(); });
+    if (first == candidates.end()) continue;  // it will be rejected
+    const auto kind = static_cast<std::size_t>(first - candidates.begin());
+    const Geometry& geometry = setup.fleet.graphs()[kind]->geometry();
+    held += slices_of(*geometry[first->first()].profile, metric);
+  }
+  return all == 0 ? Ratio() : Ratio(std::min(held, all), all);
 }
 
 }  // namespace
@@ -270,8 +300,14 @@ Result<std::unique_ptr<Scheduler>> make_online(const SchedulerSetup& setup,
   const auto paper = paper_options(options);
   if (!paper) return std::unexpected(paper.error());
   OnlineOptions chosen{*policy, {}, options.at("threshold") == "auto", setup.use_index};
+  Ratio threshold = paper->threshold;
+  if (options.at("threshold") == "tasks") {
+    const auto load = load_of_all_jobs(setup, paper->load);
+    if (!load) return std::unexpected(load.error());
+    threshold = chosen.policy.options.threshold = *load;
+  }
   chosen.policy.options.existing_only = options.at("dynamic") == "off";
-  chosen.moves = {paper->threshold,
+  chosen.moves = {threshold,
                   paper->load,
                   options.at("eligibility") == "both-after" ? Eligibility::both_after
                                                             : Eligibility::lowers_imbalance,

@@ -20,23 +20,28 @@ constexpr OptionRow rows[] = {
      "stacon (half a GPU, two quarters), best (for the jobs to come), file (what the fleet shows), "
      "or "
      "[MODEL:]profile@start joined by '+'"},
-    {"fit", "request|any", "request",
-     "the smallest free instance that holds the request, or the first free one, whatever its size"},
+    {"fit", "request|exact|any", "request",
+     "the smallest free instance that holds the request, one of the size that it asks for alone, "
+     "or "
+     "the first free one, whatever its size"},
     {"goal", "turnaround|makespan", "turnaround", "with layout=best: what is minimised"},
     sharing_option,
     sharers_option,
     percent_option,
 };
 
+/// On which instances a job may start.
+enum class Fit : std::uint8_t { request, exact, any };
+
 class Static final : public Scheduler {
  public:
-  Static(const SchedulerSetup& setup, FleetLayout layout, bool any,
+  Static(const SchedulerSetup& setup, FleetLayout layout, Fit fit,
          const std::optional<SharingRule>& sharing)
       : seats_(setup.fleet),
         requests_(&setup.requests),
         facts_(setup.facts),
         layout_(std::move(layout)),
-        any_(any),
+        fit_(fit),
         groups_(instance_groups(setup.fleet.graphs())),
         group_of_(setup.fleet.graphs().size()),
         free_(groups_.size()),
@@ -80,7 +85,8 @@ class Static final : public Scheduler {
     const Request& asked = (*requests_)[request].request;
     if (known.empty())
       known =
-          fmt::format("no instance of the fixed layout holds {}{}", text(asked),
+          fmt::format("no instance of the fixed layout {} {}{}",
+                      fit_ == Fit::exact ? "is of the size of" : "holds", text(asked),
                       shared_ && asked.offload ? "; jobs that share instances do not offload" : "");
     return known;
   }
@@ -212,7 +218,7 @@ class Static final : public Scheduler {
     if (known) return *known;
     known.emplace();
     const std::vector<PlacementSet>& enough = (*requests_)[request].with_offload;
-    for (std::size_t i = groups_.size(); i-- > 0 && !any_ && !shared_;)
+    for (std::size_t i = groups_.size(); i-- > 0 && fit_ == Fit::request && !shared_;)
       if (enough[groups_[i].kind].meets(groups_[i].placements))
         known->push_back(static_cast<std::uint16_t>(i));
     return *known;
@@ -222,9 +228,21 @@ class Static final : public Scheduler {
   const std::vector<std::uint16_t>& groups_for(RequestId request) {
     if (groups_for_.size() <= index(request)) groups_for_.resize(index(request) + 1);
     auto& known = groups_for_[index(request)];
-    if (!known)
-      known = any_ ? large_enough(request) : groups_that_hold((*requests_)[request], groups_);
+    if (!known) known = suitable_groups(request);
     return *known;
+  }
+
+  [[nodiscard]] std::vector<std::uint16_t> suitable_groups(RequestId request) const {
+    const ResolvedRequest& asked = (*requests_)[request];
+    switch (fit_) {
+      case Fit::request:
+        return groups_among(asked.holds, groups_);
+      case Fit::exact:
+        return groups_among(asked.candidates, groups_);
+      case Fit::any:
+        return large_enough(request);
+    }
+    return {};
   }
 
   /// Whatever the job asked for; only what it has shown to be too small is left out.
@@ -256,7 +274,7 @@ class Static final : public Scheduler {
     for (const std::uint16_t group : groups_for(job.request)) {
       const auto place = place_with_room(group, job.request);
       if (place && (!chosen || *place < *chosen)) chosen = place;
-      if (chosen && !any_) break;
+      if (chosen && fit_ != Fit::any) break;
     }
     if (!chosen) return false;
     free_[group_of(chosen->gpu, chosen->placement)].erase(*chosen);
@@ -290,7 +308,7 @@ class Static final : public Scheduler {
     for (const std::uint16_t group : groups_for(job.request)) {
       if (free_[group].empty()) continue;
       if (from == nullptr || *free_[group].begin() < *from->begin()) from = &free_[group];
-      if (!any_) break;
+      if (fit_ != Fit::any) break;
     }
     if (from == nullptr) from = free_with_offload(job);
     if (from == nullptr) return false;
@@ -334,7 +352,7 @@ class Static final : public Scheduler {
   const JobFacts* facts_;
   std::optional<InstanceSeats> shared_;  // empty: each job has an instance to itself
   FleetLayout layout_;
-  bool any_;
+  Fit fit_;
   bool made_ = false;
   std::vector<InstanceGroup> groups_;
   std::vector<std::vector<std::size_t>> group_of_;  // by kind and placement
@@ -358,9 +376,10 @@ std::span<const OptionRow> static_options() {
 
 Result<std::unique_ptr<Scheduler>> make_static(const SchedulerSetup& setup,
                                                const OptionTexts& options) {
-  const bool any = options.at("fit") == "any";
+  const std::string& fit_text = options.at("fit");
+  const Fit fit = fit_text == "any" ? Fit::any : fit_text == "exact" ? Fit::exact : Fit::request;
   const std::string& text = options.at("layout");
-  if (any && text == "best")
+  if (fit != Fit::request && text == "best")
     return fail(ErrorKind::bad_usage, "fit", "layout=best is chosen for fit=request",
                 "leave out fit, or name a layout");
   const LayoutGoal goal =
@@ -376,7 +395,7 @@ Result<std::unique_ptr<Scheduler>> make_static(const SchedulerSetup& setup,
                 "leave it out");
   auto layout = choose_layout(text, goal, setup);
   if (!layout) return std::unexpected(layout.error());
-  return std::make_unique<Static>(setup, std::move(*layout), any, *sharing);
+  return std::make_unique<Static>(setup, std::move(*layout), fit, *sharing);
 }
 
 }  // namespace cleave
