@@ -16,6 +16,7 @@
 #include "base/text.hpp"
 #include "manual/command_line.hpp"
 #include "nvmlsim/sim_node.hpp"
+#include "physics/profile_times.hpp"
 #include "physics/speed.hpp"
 #include "runner/job_checkpoint.hpp"
 #include "runner/job_speed_text.hpp"
@@ -37,7 +38,7 @@ struct JobArguments {
   double busy = 1;
   std::uint64_t seed = 1;
   std::string dies_as = "cuda", checkpoint, checkpoint_signal = "USR1";
-  bool quiet = false;
+  bool complete = false, quiet = false;
   std::vector<std::string> command;
 };
 
@@ -73,7 +74,11 @@ Result<MemoryGrowth> growth_of(const JobArguments& given) {
 }
 
 Result<SpeedModel> speed_of(const JobArguments& given) {
-  if (!given.speeds.empty()) return parse_speeds(given.speeds);
+  if (!given.speeds.empty()) {
+    auto speed = parse_speeds(given.speeds);
+    if (speed) speed->complete = given.complete;
+    return speed;
+  }
   if (!given.like.empty()) return speeds_like(given.like);
   if (!given.phases.empty()) return parse_phases(given.phases);
   return SpeedModel{};
@@ -104,6 +109,20 @@ Result<SimProcess> on_the_gpu() {
     return fail(ErrorKind::bad_usage, "CUDA_VISIBLE_DEVICES", "it is empty, which hides every GPU",
                 "set it to a MIG UUID; `cleave instances` shows them");
   return SimProcess::start(node, first, static_cast<std::uint32_t>(::getpid()));
+}
+
+/// Where speeds are to be completed, two of this GPU must be known; says what the law gives here.
+Result<void> complete_here(const JobArguments& given, const SpeedModel& speed,
+                           const SimProcess& process) {
+  if (!speed.complete) return {};
+  const auto times = complete_times(*speed.table, process.model());
+  if (!times) return fail_at("--complete", times.error());
+  const ProfileTime* here =
+      process.profile() != nullptr ? times->find(process.profile()->name) : nullptr;
+  if (here == nullptr || here->basis == TimeBasis::known || given.quiet) return {};
+  fmt::print("speed {:.3g} on {}, by the law of slices: {}\n", 1 / here->time, here->profile->name,
+             law_error_text(process.model(), here->basis));
+  return {};
 }
 
 /// Nothing: the job does not fit there.
@@ -147,6 +166,8 @@ Result<int> become(const JobArguments& given, const SimulatedJobPlan& plan, SimP
 
 Result<int> run_job(const JobArguments& given, const SimulatedJobPlan& plan,
                     const SpeedModel& speed, SimProcess& process) {
+  if (const auto fine = complete_here(given, speed, process); !fine)
+    return std::unexpected(fine.error());
   const auto relative = speed_here(speed, process);
   if (!relative) return std::unexpected(relative.error());
   if (!*relative)
@@ -229,6 +250,11 @@ void add_time_options(CommandLine& program, JobArguments& given) {
       program.add_option("--speeds", given.speeds,
                          "Speed by profile relative to the whole GPU: 1g.5gb=0.36,7g.40gb=1; the "
                          "job does not fit on other profiles");
+  program
+      .add_flag("--complete", given.complete,
+                "With --speeds: two profiles of different size give the speeds of the others that "
+                "have at least as much memory, by the law of slices")
+      ->needs(speeds);
   Option* like = program.add_option(
       "--like", given.like,
       "Speeds of a measured job: miso:resnet:64, parvagpu:bert:8, rodinia:KERNEL");

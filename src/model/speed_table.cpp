@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "base/format.hpp"
+#include "base/named_numbers.hpp"
+#include "base/text.hpp"
 
 namespace cleave {
 
@@ -12,6 +14,47 @@ std::optional<double> listed_speed(const SpeedTable& table, const GpuModel& mode
   if (found == table.end()) found = table.find(profile);
   if (found == table.end()) return std::nullopt;
   return found->second;
+}
+
+Result<void> check_column(std::string_view name, const std::string& place) {
+  if (name == mig_off) return {};
+  const std::size_t colon = name.rfind(':');
+  const bool of_model = colon != std::string_view::npos;
+  const std::string_view profile = of_model ? name.substr(colon + 1) : name;
+  std::vector<std::string> models, profiles;
+  for (const GpuModel& model : gpu_models()) {
+    models.emplace_back(model.key);
+    if (of_model && model.key != name.substr(0, colon)) continue;
+    if (model.find(profile) != nullptr) return {};
+    for (const Profile& each : model.profiles) profiles.emplace_back(each.name);
+  }
+  if (profiles.empty())
+    return fail(ErrorKind::bad_input, place,
+                fmt::format("there is no GPU model '{}'", shown(name.substr(0, colon))),
+                suggestion(name.substr(0, colon), models));
+  std::ranges::sort(profiles);
+  const auto again = std::ranges::unique(profiles);
+  profiles.erase(again.begin(), again.end());
+  return fail(ErrorKind::bad_input, place,
+              fmt::format("no GPU model has a profile '{}'", shown(profile)),
+              suggestion(profile, profiles));
+}
+
+Result<SpeedTable> parse_by_profile(std::string_view text, const std::string& option,
+                                    const ByProfileWords& words) {
+  const auto numbers = named_numbers(text, option);
+  if (!numbers) return std::unexpected(numbers.error());
+  SpeedTable table;
+  for (const NamedNumber& row : *numbers) {
+    if (const auto known = check_column(row.name, option); !known)
+      return std::unexpected(known.error());
+    if (row.number <= 0)
+      return fail(ErrorKind::bad_input, option,
+                  fmt::format("{} has no {} above zero", shown(row.name), words.number),
+                  std::string(words.remedy));
+    table[row.name] = row.number;
+  }
+  return table;
 }
 
 namespace {

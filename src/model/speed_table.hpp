@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.hpp"
 #include "model/job.hpp"
 
 namespace cleave {
@@ -15,6 +16,19 @@ namespace cleave {
 /// The entry for a profile of `model`, or for `none`.
 [[nodiscard]] std::optional<double> listed_speed(const SpeedTable& table, const GpuModel& model,
                                                  std::string_view profile);
+
+/// Whether a table may have a column of this name: `none`, PROFILE or MODEL:PROFILE of a known GPU
+/// model. A misspelt one would say that the job does not fit there.
+[[nodiscard]] Result<void> check_column(std::string_view name, const std::string& place);
+
+/// What the numbers are, and what would help where one is not above zero.
+struct ByProfileWords {
+  std::string_view number, remedy;
+};
+/// "1g.5gb=300,A100-40GB:7g.40gb=100": a number above zero for each profile; `none` is the whole
+/// GPU with MIG off.
+[[nodiscard]] Result<SpeedTable> parse_by_profile(std::string_view text, const std::string& option,
+                                                  const ByProfileWords& words);
 
 /// Whether a table that is to be completed covers this profile without listing it: it lists two or
 /// more profiles of `model` that differ in compute, and this one has at least as much memory as the

@@ -65,6 +65,11 @@ double gpu_bound_time(const GpuModel& model, const Profile& profile) {
   return time_of(model, profile, &MeasuredTime::job);
 }
 
+bool gpu_bound_time_is_measured(const GpuModel& model) {
+  const LawRow* row = row_of(rows, model.id);
+  return row != nullptr && !row->measured.empty();
+}
+
 double gpu_bound_batch_time(const GpuModel& model, const Profile& profile) {
   return time_of(model, profile, &MeasuredTime::batch);
 }

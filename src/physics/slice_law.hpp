@@ -14,6 +14,9 @@ namespace cleave {
 /// s^-0.575 m^-0.368 with the shares of SMs and memory slices.
 double gpu_bound_time(const GpuModel& model, const Profile& profile);
 
+/// Whether that was measured on this model; otherwise it is the rule's.
+[[nodiscard]] bool gpu_bound_time_is_measured(const GpuModel& model);
+
 /// The same in the law of batches (batch_law.hpp), fitted together with its other constants; up to
 /// 5 % less on A100s, and the same on models without measurements.
 double gpu_bound_batch_time(const GpuModel& model, const Profile& profile);

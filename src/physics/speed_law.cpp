@@ -104,15 +104,19 @@ std::optional<FittedJob> fit_slice_law(std::span<const KnownTime> known, double 
   return job;
 }
 
-std::optional<double> completed_speed(const SpeedTable& table, const GpuModel& model,
-                                      const Profile& profile) {
-  if (const auto listed = listed_speed(table, model, profile.name)) return listed;
-  if (!is_completed(table, model, profile)) return std::nullopt;
+std::optional<FittedJob> fitted_job(const SpeedTable& table, const GpuModel& model) {
   std::vector<KnownTime> known;
   for (const Profile& each : model.profiles)
     if (const auto speed = listed_speed(table, model, each.name))
       known.push_back({gpu_bound_time(model, each), 1 / *speed});
-  const auto job = fit_slice_law(known);
+  return fit_slice_law(known);
+}
+
+std::optional<double> completed_speed(const SpeedTable& table, const GpuModel& model,
+                                      const Profile& profile) {
+  if (const auto listed = listed_speed(table, model, profile.name)) return listed;
+  if (!is_completed(table, model, profile)) return std::nullopt;
+  const auto job = fitted_job(table, model);
   if (!job) return std::nullopt;
   return 1 / time_on(job->law, gpu_bound_time(model, profile));
 }

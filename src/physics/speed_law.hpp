@@ -44,6 +44,10 @@ struct FittedJob {
 [[nodiscard]] std::optional<FittedJob> fit_slice_law(std::span<const KnownTime> known,
                                                      double overlap = job_overlap);
 
+/// The two numbers of a job from the profiles of `model` that its table lists, with 1 / speed as
+/// time. Empty if their GPU-bound times do not differ.
+[[nodiscard]] std::optional<FittedJob> fitted_job(const SpeedTable& table, const GpuModel& model);
+
 /// The speed of a job on `profile`, from a table that lists at least two profiles of `model` whose
 /// GPU-bound times differ: as listed, or else by the law. Empty if fewer are listed, or if the
 /// profile is one of those that such a table leaves out (model/speed_table.hpp).

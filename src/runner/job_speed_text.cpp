@@ -3,35 +3,14 @@
 #include <algorithm>
 
 #include "base/format.hpp"
+#include "base/named_numbers.hpp"
 #include "base/text.hpp"
+#include "model/speed_table.hpp"
 #include "physics/measured_speeds.hpp"
 
 namespace cleave {
 
 namespace {
-
-struct NamedNumber {
-  std::string name;
-  double number;
-};
-
-/// Reads "a=1,b=2": each name once, numbers at or above zero.
-Result<std::vector<NamedNumber>> named_numbers(std::string_view text, const std::string& place) {
-  std::vector<NamedNumber> all;
-  for (const std::string_view part : split(text, ',')) {
-    const std::size_t equals = part.find('=');
-    const auto number =
-        equals == std::string_view::npos ? std::nullopt : parse_number(part.substr(equals + 1));
-    if (!number || equals == 0 || *number < 0)
-      return fail(ErrorKind::bad_input, place, fmt::format("'{}' is not NAME=NUMBER", shown(part)),
-                  "several are separated by commas");
-    const std::string name(part.substr(0, equals));
-    if (std::ranges::find(all, name, &NamedNumber::name) != all.end())
-      return fail(ErrorKind::bad_input, place, fmt::format("'{}' is given twice", shown(name)));
-    all.push_back({name, *number});
-  }
-  return all;
-}
 
 struct SetName {
   std::string_view name;
@@ -52,40 +31,14 @@ std::vector<std::string> applications(MeasuredSet set) {
   return names;
 }
 
-/// The key of the speed without MIG.
-constexpr std::string_view no_mig = "none";
-
-std::vector<std::string> profiles_of_all_models() {
-  std::vector<std::string> names;
-  for (const GpuModel& model : gpu_models())
-    for (const Profile& profile : model.profiles) names.emplace_back(profile.name);
-  std::ranges::sort(names);
-  const auto again = std::ranges::unique(names);
-  names.erase(again.begin(), again.end());
-  return names;
-}
-
 }  // namespace
 
 Result<SpeedModel> parse_speeds(std::string_view text) {
-  const auto numbers = named_numbers(text, "--speeds");
-  if (!numbers) return std::unexpected(numbers.error());
-  SpeedTable table;
-  const std::vector<std::string> known = profiles_of_all_models();
-  for (const NamedNumber& row : *numbers) {
-    // A misspelt name would otherwise become a job that does not fit there.
-    if (row.name != no_mig && std::ranges::find(known, row.name) == known.end())
-      return fail(ErrorKind::bad_input, "--speeds",
-                  fmt::format("no GPU model has a profile '{}'", shown(row.name)),
-                  suggestion(row.name, known));
-    if (row.number <= 0)
-      return fail(ErrorKind::bad_input, "--speeds",
-                  fmt::format("{} has no speed above zero", shown(row.name)),
-                  "leave out profiles on which the job does not run");
-    table[row.name] = row.number;
-  }
+  auto table = parse_by_profile(text, "--speeds",
+                                {"speed", "leave out profiles on which the job does not run"});
+  if (!table) return std::unexpected(table.error());
   SpeedModel speed;
-  speed.table = std::move(table);
+  speed.table = std::move(*table);
   return speed;
 }
 

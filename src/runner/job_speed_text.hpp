@@ -1,5 +1,5 @@
 #pragma once
-// Reads the speed of a simulated job from a command line, for physics/speed.hpp.
+// Reads the speed of a job from a command line, for physics/speed.hpp.
 
 #include <string_view>
 

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "base/temporary_folder_test.hpp"
+#include "model/speed_table.hpp"
 #include "runner/job_checkpoint.hpp"
 #include "runner/job_speed_text.hpp"
 
@@ -25,6 +26,18 @@ TEST(JobSpeed, IsReadAsWritten) {
   ASSERT_TRUE(like) << like.error().text();
   EXPECT_EQ(like->table->at("1g.5gb"), 0.5787);
   EXPECT_EQ(like->reference->key, "A100-40GB");
+}
+
+TEST(JobSpeed, ProfilesMayNameTheirModel) {
+  const auto table = parse_by_profile("A100-40GB:7g.40gb=100,1g.5gb=300", "--times", {"time", ""});
+  ASSERT_TRUE(table) << table.error().text();
+  EXPECT_EQ(*table, (SpeedTable{{"A100-40GB:7g.40gb", 100}, {"1g.5gb", 300}}));
+  const auto other = parse_by_profile("A30-24GB:7g.40gb=100", "--times", {"time", ""});
+  ASSERT_FALSE(other) << "that model has no such profile";
+  EXPECT_EQ(other.error().place, "--times");
+  const auto model = parse_by_profile("A100-40G:7g.40gb=100", "--times", {"time", ""});
+  ASSERT_FALSE(model);
+  EXPECT_NE(model.error().remedy.find("A100-40GB"), std::string::npos) << model.error().text();
 }
 
 TEST(JobSpeed, NonsenseIsRefusedWithARemedy) {

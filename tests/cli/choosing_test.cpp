@@ -96,6 +96,48 @@ TEST(Choosing, TheBestInstanceFollowsAlpha) {
   EXPECT_NE(text.out.find("1g.12gb + host memory"), std::string::npos) << text.out;
 }
 
+TEST(Choosing, ProfilesBetweenTwoMeasuredOnesCompete) {
+  const Scratch scratch;
+  const auto line = [](const char* profile, double time, double occupancy) {
+    return fmt::format(
+        R"({{"application":"r","gpu_model":"A100-40GB","batch":8,"profile":"{}","time_s":{},)"
+        R"("peak_memory_mib":4000,"counters":{{"sm_occupancy":{}}}}})"
+        "\n",
+        profile, time, occupancy);
+  };
+  const std::string two =
+      scratch.write("two.jsonl", line("7g.40gb", 92, 0.2) + line("1g.5gb", 310, 0.4));
+  const std::string asked = fmt::format("recommend --repository {} --application r", two);
+  EXPECT_EQ(answer(asked)["configs"].size(), 2U);
+  const Json all = answer(asked + " --complete");
+  ASSERT_EQ(all["configs"].size(), 6U);
+  const Json by_law =
+      json_of(cleave("forecast time --json --gpu A100-40GB --known 1g.5gb=310,7g.40gb=92"), 0);
+  for (const Json& config : all["configs"]) {
+    const bool measured = config["name"] == "1g.5gb" || config["name"] == "7g.40gb";
+    EXPECT_EQ(config.contains("estimated"), !measured);
+    for (const Json& each : by_law["profiles"])
+      if (each["profile"] == config["name"]) {
+        EXPECT_NEAR(config["relative_performance"].get<double>(),
+                    92 / each["seconds"].get<double>(), 1e-9)
+            << "one law";
+      }
+    EXPECT_TRUE(measured || config["law_error_median"] == 0.038);
+    EXPECT_LE(config["sm_waste"].get<double>(), 1);
+    EXPECT_GE(config["sm_waste"].get<double>(), 0);
+  }
+  const Outcome text = cleave(asked + " --complete");
+  EXPECT_NE(text.out.find("estimated: 2g.10gb, by the law of slices: median error 3.8 %"),
+            std::string::npos)
+      << text.out;
+  const std::string one = scratch.write("one.jsonl", line("7g.40gb", 92, 0.2));
+  const Outcome alone =
+      cleave(fmt::format("recommend --repository {} --application r --complete", one));
+  EXPECT_EQ(alone.exit_code, 1);
+  EXPECT_NE(alone.err.find("30 to 40 %"), std::string::npos) << alone.err;
+  refuses("recommend --measurements examples/profiles/llama3.json --complete", "give --repository");
+}
+
 TEST(Choosing, OffloadThatNobodyMeasuredStandsBesideTheNextSize) {
   const std::string bert =
       "recommend --repository examples/profiles/repository.jsonl --application bert --batch 32";

@@ -142,5 +142,43 @@ TEST(ForecastTime, SaysWhatIsWrong) {
   refused("--train " + copy + " --save " + copy, "read by the same command");
 }
 
+TEST(ForecastTime, TwoProfilesGiveTheOthers) {
+  const Json all = answer("--gpu A100-40GB --known 1g.5gb=310,7g.40gb=92");
+  ASSERT_EQ(all["profiles"].size(), 6U);
+  EXPECT_EQ(all["law"]["tested"], true);
+  double before = 0;
+  for (const Json& each : all["profiles"]) {
+    EXPECT_GE(each["seconds"].get<double>(), before) << "from large to small";
+    before = each["seconds"].get<double>();
+    const bool known = each["profile"] == "1g.5gb" || each["profile"] == "7g.40gb";
+    EXPECT_EQ(each["basis"], known ? "known" : "between");
+    EXPECT_EQ(each["error_median"].is_null(), known);
+  }
+  EXPECT_EQ(all["profiles"][0]["seconds"], 92);
+  // Ten times the times are ten times the answer.
+  const Json tenfold = answer("--gpu A100-40GB --known 1g.5gb=3100,7g.40gb=920");
+  EXPECT_NEAR(tenfold["profiles"][2]["seconds"].get<double>(),
+              10 * all["profiles"][2]["seconds"].get<double>(), 1e-6);
+  const Outcome text = cleave("forecast time --gpu A100-40GB --known 1g.5gb=310,7g.40gb=92");
+  EXPECT_NE(text.out.find("median error 3.8 %"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("assumed:"), std::string::npos);
+  const Outcome other = cleave("forecast time --gpu A30-24GB --known 1g.6gb=310,4g.24gb=92");
+  EXPECT_NE(other.out.find("not tested on the A30-24GB"), std::string::npos) << other.out;
+}
+
+TEST(ForecastTime, KnownTimesThatDoNotSufficeAreRefused) {
+  const auto refuses = [](const std::string& arguments, int code, const std::string& why) {
+    const Outcome outcome = cleave("forecast time " + arguments);
+    EXPECT_EQ(outcome.exit_code, code) << arguments;
+    EXPECT_NE(outcome.err.find(why), std::string::npos) << outcome.err;
+  };
+  refuses("--gpu A100-40GB --known 7g.40gb=92", 1, "30 to 40 %");
+  refuses("--known 1g.5gb=310,7g.40gb=92", 2, "--gpu");
+  refuses("--gpu A100-40GB --known 1g.5gb=310,7g.80gb=92", 2, "no profile '7g.80gb'");
+  refuses("--gpu A100-40GB --known 1g.5gb=0,7g.40gb=92", 2, "above zero");
+  refuses("--gpu A100-40GB --known 1g.5gb=310,A30-24GB:4g.24gb=92", 2, "has no profile");
+  refuses("--gpu nothing --known 1g.5gb=310,7g.40gb=92", 2, "--gpu");
+}
+
 }  // namespace
 }  // namespace cleave

@@ -123,6 +123,25 @@ TEST_F(Job, TakesAsLongAsItsInstanceIsSlow) {
   EXPECT_GE(seconds("--phases cpu=0.1,compute=0.1"), 0.8) << "14 of 98 SMs: 0.1 + 0.7 s";
 }
 
+TEST_F(Job, TwoSpeedsGiveTheOthers) {
+  const auto here =
+      on_it("cleave-job --iterations 1 --seconds 0.01 --speeds 1g.5gb=0.3,7g.40gb=1 --complete");
+  EXPECT_EQ(here.exit_code, 0) << here.err;
+  EXPECT_EQ(here.out.find("by the law"), std::string::npos) << "listed there: " << here.out;
+  const auto one = on_it("cleave-job --seconds 0.01 --speeds 7g.40gb=1 --complete");
+  EXPECT_NE(one.exit_code, 0);
+  EXPECT_NE(one.err.find("30 to 40 %"), std::string::npos) << one.err;
+  const auto alone = on_it("cleave-job --seconds 0.01 --complete");
+  EXPECT_EQ(alone.exit_code, 2) << "it is about --speeds";
+  // 1g.5gb has as much memory as the +me profile, which is listed.
+  const auto by_law =
+      on_it("cleave-job --iterations 1 --seconds 0.01 --speeds 1g.5gb+me=0.3,7g.40gb=1 --complete");
+  EXPECT_EQ(by_law.exit_code, 0) << by_law.err;
+  EXPECT_NE(by_law.out.find("speed 0.3 on 1g.5gb, by the law of slices: median error 3.8 %"),
+            std::string::npos)
+      << by_law.out;
+}
+
 TEST_F(Job, DiesOfMemoryLikeAnyOther) {
   for (const DyingWords& words : dying_words()) {
     const auto outcome = on_it(fmt::format(

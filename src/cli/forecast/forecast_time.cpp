@@ -9,13 +9,15 @@
 #include "cli/command.hpp"
 #include "cli/table.hpp"
 #include "forecast/time/completion_time.hpp"
+#include "model/speed_table.hpp"
+#include "physics/profile_times.hpp"
 
 namespace cleave::cli {
 
 namespace {
 
 struct Options {
-  std::string train, save, model, predict, form;
+  std::string train, save, model, predict, form, known, gpu;
   MeasuredJobsOptions jobs;
   CompletionTimeOptions time;
   bool json = false;
@@ -190,11 +192,106 @@ Result<int> predict(const Options& options) {
   return refused == 0 ? 0 : 1;
 }
 
+// By the law.
+
+std::string_view name(TimeBasis basis) {
+  switch (basis) {
+    case TimeBasis::known:
+      return "known";
+    case TimeBasis::between:
+      return "between";
+    case TimeBasis::beyond:
+      break;
+  }
+  return "beyond";
+}
+
+/// What the two numbers are where the known times contradict the law.
+std::string_view remark(FloorFit fit) {
+  switch (fit) {
+    case FloorFit::inside:
+      return "";
+    case FloorFit::no_floor:
+      return "; the known times differ by as much as GPU-bound work does, or more: no floor is "
+             "left";
+    case FloorFit::no_bound:
+      break;
+  }
+  return "; the smaller profiles are as fast, or faster: all of the time is floor";
+}
+
+Json by_law_json(const GpuModel& model, const CompletedTimes& times) {
+  Json profiles = Json::array();
+  for (const ProfileTime& each : times.profiles) {
+    const auto error = law_error(model, each.basis);
+    profiles.push_back({{"profile", each.profile->name},
+                        {"seconds", each.time},
+                        {"basis", name(each.basis)},
+                        {"error_median", error ? Json(error->median) : Json(nullptr)},
+                        {"error_p90", error ? Json(error->p90) : Json(nullptr)}});
+  }
+  return {{"gpu", model.key},
+          {"law",
+           {{"floor_s", times.job.law.fixed},
+            {"gpu_bound_s", times.job.law.bound},
+            {"p", times.job.law.overlap},
+            {"tested", gpu_bound_time_is_measured(model)},
+            {"worst_at_known", times.job.worst}}},
+          {"profiles", std::move(profiles)}};
+}
+
+void print_by_law(const GpuModel& model, const CompletedTimes& times) {
+  Table table({"profile", "seconds", ""});
+  for (const ProfileTime& each : times.profiles)
+    table.add({std::string(each.profile->name), fmt::format("{:.4g}", each.time),
+               each.basis == TimeBasis::known
+                   ? std::string("known")
+                   : fmt::format("{} the known sizes: {}", name(each.basis),
+                                 law_error_text(model, each.basis))});
+  const SliceLaw& law = times.job.law;
+  fmt::print(
+      "{}\nassumed: the law of slices with a floor of {:.4g} s, {:.4g} s of GPU-bound work on the "
+      "whole GPU and p = {:g}{}\n",
+      table.text(), law.fixed, law.bound, law.overlap, remark(times.job.fit));
+  if (times.job.worst > 0.005)
+    fmt::print("it misses the known times by up to {}\n", percent_text(times.job.worst));
+}
+
+/// The other profiles of a job from those on which its time is known.
+Result<int> by_law(const Options& options) {
+  if (options.gpu.empty())
+    return fail(ErrorKind::bad_usage, "--known", "profiles are those of one GPU model",
+                "add --gpu MODEL");
+  const auto model = find_gpu_model(options.gpu);
+  if (!model) return fail_at("--gpu", model.error());
+  auto known = parse_by_profile(options.known, "--known", {"time", "give seconds"});
+  if (!known) return std::unexpected(known.error());
+  for (const auto& [column, seconds] : *known) {
+    const bool other = column.find(':') != std::string::npos &&
+                       !column.starts_with(fmt::format("{}:", (*model)->key));
+    if (other || (*model)->find(column.substr(column.find(':') + 1)) == nullptr)
+      return fail(ErrorKind::bad_input, "--known",
+                  fmt::format("the {} has no profile '{}'", (*model)->key, shown(column)),
+                  "`cleave gpu MODEL` shows the profiles");
+  }
+  for (auto& [column, number] : *known) number = 1 / number;
+  const auto times = complete_times(*known, **model);
+  if (!times) return fail_at("--known", times.error());
+  if (options.json)
+    print(by_law_json(**model, *times));
+  else
+    print_by_law(**model, *times);
+  return 0;
+}
+
 Result<int> time_command(const Options& options) {
+  if (!options.known.empty()) return by_law(options);
   if (!options.train.empty()) return train(options);
   if (options.predict.empty() || options.model.empty())
-    return fail(ErrorKind::bad_usage, "", "nothing to do",
-                "learn with --train FILE.csv, or ask with --model FILE --predict FILE.csv");
+    return fail(
+        ErrorKind::bad_usage, "", "nothing to do",
+        "learn with --train FILE.csv, ask with --model FILE --predict FILE.csv, or give times "
+        "on two profiles with --known");
   return predict(options);
 }
 
@@ -247,6 +344,12 @@ void add_forecast_time(CommandLine& forecast, Run& run) {
   model->needs(predict);
   predict->needs(model);
   train->excludes(model)->excludes(predict);
+  Option* known =
+      command->add_option("--known", options.known,
+                          "Seconds of one job on two profiles or more, 1g.5gb=300,7g.40gb=100: "
+                          "those on the others follow by the law of slices");
+  known->excludes(train)->excludes(model)->excludes(predict);
+  command->add_option("--gpu", options.gpu, "With --known: the GPU model")->needs(known);
   add_training(*command, options);
   add_json(*command, options.json);
 }

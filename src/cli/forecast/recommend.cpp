@@ -9,8 +9,8 @@
 #include "base/read_text.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
-#include "cli/forecast/offload_estimate.hpp"
 #include "cli/forecast/profiles.hpp"
+#include "cli/forecast/run_estimate.hpp"
 #include "cli/table.hpp"
 
 namespace cleave::cli {
@@ -22,7 +22,7 @@ struct Options {
   ProfileFilter filter;
   std::optional<double> alpha, touches;
   std::optional<std::int64_t> offload;
-  bool json = false;
+  bool complete = false, json = false;
 };
 
 /// The alphas over which the answer shows what is best; the paper varies it from 0 to the size of
@@ -31,9 +31,10 @@ constexpr double most_alpha = 2;
 
 struct Asked {
   RewardQuestion question;
-  std::string about;  // where the measurements are from; empty for a file of them
+  std::string about;      // where the measurements are from; empty for a file of them
+  const GpuModel* model;  // null with a file
   std::vector<LeftOutProfile> left_out;
-  std::map<std::size_t, OffloadEstimate> estimated;  // by instance; all others were measured
+  std::map<std::size_t, RunEstimate> estimated;  // by instance; all others were measured
 };
 
 Result<Asked> ask_file(const Options& options) {
@@ -41,19 +42,20 @@ Result<Asked> ask_file(const Options& options) {
   if (!text) return std::unexpected(text.error());
   auto question = parse_reward_question(*text, shown(options.measurements, 200));
   if (!question) return std::unexpected(question.error());
-  return Asked{std::move(*question), "", {}, {}};
+  return Asked{std::move(*question), "", nullptr, {}, {}};
 }
 
 /// What was measured and what is estimated, by their processors, as they were.
-void add_estimates(Asked& asked, const std::vector<OffloadEstimate>& estimates) {
+void add_estimates(Asked& asked, const std::vector<RunEstimate>& estimates) {
   std::vector<MeasuredInstance>& all = asked.question.instances;
-  for (const OffloadEstimate& each : estimates) {
+  for (const RunEstimate& each : estimates) {
     const auto place = std::ranges::lower_bound(all, each.instance.sms, {}, &MeasuredInstance::sms);
     all.insert(place, each.instance);
   }
   for (std::size_t i = 0; i < all.size(); ++i)
-    for (const OffloadEstimate& each : estimates)
-      if (all[i].offloaded && all[i].name == each.instance.name) asked.estimated[i] = each;
+    for (const RunEstimate& each : estimates)
+      if (all[i].offloaded == each.instance.offloaded && all[i].name == each.instance.name)
+        asked.estimated[i] = each;
 }
 
 Result<Asked> ask_repository(const Options& options) {
@@ -70,10 +72,16 @@ Result<Asked> ask_repository(const Options& options) {
   const std::string about = fmt::format("{} with batch {} on the {}, performance is {}",
                                         shown(options.filter.application), measured->batch,
                                         measured->model->key, measured->performance);
-  std::vector<OffloadEstimate> estimates;
+  std::vector<RunEstimate> estimates;
   if (options.offload)
     estimates = estimate_offload(*measured, MiB{*options.offload}, *options.touches);
-  Asked asked{std::move(measured->question), about, std::move(measured->left_out), {}};
+  if (options.complete) {
+    const auto others = estimate_others(*measured);
+    if (!others) return fail_at("--complete", others.error());
+    estimates.insert(estimates.end(), others->begin(), others->end());
+  }
+  Asked asked{
+      std::move(measured->question), about, measured->model, std::move(measured->left_out), {}};
   add_estimates(asked, std::move(estimates));
   return asked;
 }
@@ -86,10 +94,16 @@ Json answer_json(const Asked& asked, const Recommendation& answer) {
   Json json = to_json(question, answer);
   json["alpha"] = question.basis.alpha;
   json["form"] = name(question.basis.form);
-  for (const auto& [instance, estimate] : asked.estimated)
-    json["configs"][instance].update(Json{{"estimated", true},
-                                          {"host_mib", estimate.in_host.value},
-                                          {"link_slowdown", estimate.slowdown}});
+  for (const auto& [instance, estimate] : asked.estimated) {
+    Json& config = json["configs"][instance];
+    config["estimated"] = true;
+    const auto error = law_error(*asked.model, estimate.basis);
+    config["law_error_median"] = error ? Json(error->median) : Json(nullptr);
+    config["law_error_p90"] = error ? Json(error->p90) : Json(nullptr);
+    if (estimate.instance.offloaded)
+      config.update(
+          Json{{"host_mib", estimate.in_host.value}, {"link_slowdown", estimate.slowdown}});
+  }
   json["best_by_alpha"] = Json::array();
   for (const auto& [alpha, instance] :
        best_by_alpha(question.instances, question.basis, most_alpha))
@@ -118,9 +132,14 @@ void print_text(const Asked& asked, const Recommendation& answer) {
                                 : ""});
   }
   fmt::print("{}", table.text());
-  for (const auto& [instance, estimate] : asked.estimated)
-    fmt::print("\nestimated: {}, {} MiB there; the link slows it {:.2f} times",
-               shown_name(question.instances[instance]), estimate.in_host.value, estimate.slowdown);
+  for (const auto& [instance, estimate] : asked.estimated) {
+    fmt::print("\nestimated: {}", shown_name(question.instances[instance]));
+    if (estimate.instance.offloaded)
+      fmt::print(", {} MiB there; the link slows it {:.2f} times", estimate.in_host.value,
+                 estimate.slowdown);
+    else
+      fmt::print(", by the law of slices: {}", law_error_text(*asked.model, estimate.basis));
+  }
   if (!asked.estimated.empty()) fmt::print("\n");
   fmt::print("\nalpha {} ({}): {}\n", question.basis.alpha, name(question.basis.form),
              shown_name(question.instances[*answer.best]));
@@ -149,6 +168,9 @@ Result<int> recommend_command(const Options& options) {
   if (options.repository.empty() && options.offload)
     return fail(ErrorKind::bad_usage, "--offload", "the link is that of a GPU model",
                 "give --repository; a file of measurements has measured runs only");
+  if (options.repository.empty() && options.complete)
+    return fail(ErrorKind::bad_usage, "--complete", "the law of slices is that of a GPU model",
+                "give --repository; a file of measurements has measured runs only");
   if (!options.repository.empty() && options.filter.application.empty())
     return fail(ErrorKind::bad_usage, "--repository", "it may hold many applications",
                 "add --application NAME");
@@ -158,7 +180,9 @@ Result<int> recommend_command(const Options& options) {
   asked->question.basis.form = *reward_form(options.form);
   const Recommendation answer = recommend(asked->question.instances, asked->question.basis);
   say_left_out(asked->left_out);
-  if (options.offload && asked->estimated.empty())
+  if (options.offload && std::ranges::none_of(asked->estimated, [](const auto& each) {
+        return each.second.instance.offloaded;
+      }))
     fmt::print(stderr,
                "nothing to estimate: every profile was measured, holds it, or is too small even "
                "so; or fewer than two sizes were measured\n");
@@ -208,6 +232,9 @@ void add_recommend(CommandLine& program, Run& run) {
                    "With --offload: how often all that is in host memory crosses the link for each "
                    "token, item or run")
       ->check(number_from(0, 1e12));
+  command->add_flag("--complete", options.complete,
+                    "With --repository: estimate the profiles that were not measured, by the law "
+                    "of slices from those that were");
   command
       ->add_option("--alpha", options.alpha,
                    "Weight of performance against waste: 0 ignores it, 1 weighs it as much as "
