@@ -413,6 +413,29 @@ TEST(Laws, ReconfigurationNeedsAtLeastTheMinimum) {
   });
 }
 
+TEST(Laws, ReplicasBesideRunningWorkTakeNothingThatIsInUse) {
+  std::size_t replicas = 0;
+  for_many(ProblemKind::reconfigure, [&](const PlanProblem& problem, const Heuristic& method) {
+    if (method.name == "rules" || problem.limits.migrations || problem.limits.moved_mib) return;
+    PlanProblem beside = problem;
+    beside.beside_running = true;
+    const HeuristicOutcome outcome = method.reconfigure(beside);
+    expect_sound(beside, outcome);
+    for (WorkloadIndex i = 0; i < outcome.goal.size(); ++i) {
+      const auto& seat = outcome.goal[i];
+      if (!seat || problem.workloads[i].stays) continue;
+      ++replicas;
+      for (const WorkloadIndex other : problem.running_on(seat->gpu)) {
+        const PlacementId standing = problem.workloads[other].now->placement;
+        EXPECT_FALSE(problem.geometry(seat->gpu)
+                         .blocked(PlacementSet::of(standing))
+                         .contains(seat->placement));
+      }
+    }
+  });
+  EXPECT_GT(replicas, 100U);
+}
+
 TEST(Laws, BeyondTheLimitsNothingIsReconfigured) {
   const Draw draw{{"A100-80GB"}, "plain", 10, 0};
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {

@@ -123,7 +123,29 @@ HeuristicOutcome deploy_by(const PlanProblem& problem, const Method& method) {
   return outcome;
 }
 
+namespace {
+
+/// Running work holds its places: its replicas, which are what is seated, go beside it.
+HeuristicOutcome reconfigure_beside(const PlanProblem& problem, const Method& method) {
+  PlanProblem standing = problem;
+  for (const PlanWorkload& workload : problem.workloads)
+    if (workload.now && !workload.stays)
+      standing.gpus[index(workload.now->gpu)].walls.insert(workload.now->placement);
+  GpuPool pool(Seating::of_what_stays(standing), method.manner);
+  for (std::size_t gpu = 0; gpu < problem.gpus.size(); ++gpu) pool.add(static_cast<GpuId>(gpu));
+  HeuristicOutcome outcome;
+  outcome.minimum = least_gpus(problem);
+  outcome.gpus_tried = static_cast<std::int64_t>(problem.gpus.size());
+  place_all(pool, method, work_without_seat(pool.seating()), outcome.pending);
+  outcome.goal = pool.seating().goal();
+  return outcome;
+}
+
+}  // namespace
+
 HeuristicOutcome reconfigure_in_one_pass(const PlanProblem& problem, const Method& method) {
+  if (problem.beside_running)
+    return unless_beyond_limits(problem, method, reconfigure_beside(problem, method));
   GpuPool pool(Seating::of_what_stays(problem), method.manner);
   HeuristicOutcome outcome;
   outcome.minimum = least_gpus(problem);

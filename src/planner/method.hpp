@@ -39,7 +39,8 @@ HeuristicOutcome deploy_by(const PlanProblem& problem, const Method& method);
 HeuristicOutcome compact_by(const PlanProblem& problem, const Method& method);
 
 /// Places running work again in one pass: first on GPUs that are free now, then, for work that does
-/// not fit there, on GPUs in use, as if emptied (reading O11).
+/// not fit there, on GPUs in use, as if emptied (reading O11). With `beside_running` on all GPUs,
+/// beside what runs there.
 HeuristicOutcome reconfigure_in_one_pass(const PlanProblem& problem, const Method& method);
 
 /// All running work stays where it is, except work that its own pin, forbidden GPUs or group keep

@@ -98,6 +98,10 @@ class PlanProblem {
   /// Whether running work may end up pending if that leaves less pending in all. Off: running work
   /// keeps running. (The paper's model allows it, *Optimal Workload Placement* 4.1, constraint 2e.)
   bool may_evict = false;
+  /// Reconfiguring by a baseline: running work holds its slices until its replica runs (*Optimal
+  /// Workload Placement* 2.3.3), so all GPUs are taken as they stand. Off: free GPUs come first,
+  /// then those in use as if emptied (reading O11).
+  bool beside_running = false;
   PlanLimits limits;
 
   std::vector<std::shared_ptr<const StateGraph>> graphs;  // one for each model

@@ -46,6 +46,7 @@ Json choices_json(const Reproduction& reproduction) {
                     {"pass_target", choice.drawn.pass_target},
                     {"pass_sixty", choice.drawn.pass_sixty},
                     {"media", choice.drawn.media},
+                    {"preferred", choice.drawn.preferred},
                     {"kept", choice.kept()},
                     {"pending_cases", std::move(sizes)},
                     {"from_paper", choice.from_paper}});

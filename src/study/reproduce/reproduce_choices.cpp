@@ -14,12 +14,13 @@ namespace {
 constexpr bool yes = true, no = false;
 
 /// The first way tried; each of its choices changed alone, two of them, all three, which is the way
-/// kept; and that with +me.
+/// kept; that with +me, and that with running work at preferred starts.
 constexpr struct {
-  bool scattered, pass_target, pass_sixty, media;
-} ways[] = {{yes, yes, yes, no}, {no, yes, yes, no}, {yes, no, yes, no},
-            {yes, yes, no, no},  {no, no, yes, no},  {no, yes, no, no},
-            {yes, no, no, no},   {no, no, no, no},   {no, no, no, yes}};
+  bool scattered, pass_target, pass_sixty, media, preferred;
+} ways[] = {{yes, yes, yes, no, no}, {no, yes, yes, no, no}, {yes, no, yes, no, no},
+            {yes, yes, no, no, no},  {no, no, yes, no, no},  {no, yes, no, no, no},
+            {yes, no, no, no, no},   {no, no, no, no, no},   {no, no, no, yes, no},
+            {no, no, no, no, yes}};
 
 Result<void> deploy(const PaperCase& drawn, PendingCases& pending) {
   const FleetFile fleet = paper_fleet(drawn);
@@ -63,6 +64,7 @@ Result<std::vector<OpenChoice>> try_choices(const ReproductionOptions& options) 
     choice.drawn.pass_target = way.pass_target;
     choice.drawn.pass_sixty = way.pass_sixty;
     choice.drawn.media = way.media;
+    choice.drawn.preferred = way.preferred;
     for (const std::size_t gpus : options.gpus) {
       PendingCases& pending = choice.pending.emplace_back();
       for (std::uint64_t seed = 1; seed <= options.cases; ++seed) {
@@ -79,7 +81,7 @@ Result<std::vector<OpenChoice>> try_choices(const ReproductionOptions& options) 
 
 std::vector<std::string> choices_header(const Reproduction& reproduction) {
   std::vector<std::string> header = {"way", "allocated GPUs", "a GPU's target", "60 % of new work",
-                                     "+me"};
+                                     "+me", "starts"};
   for (const std::size_t gpus : reproduction.options.gpus)
     for (const std::string_view method : compared_methods)
       header.push_back(fmt::format("{}, {}", method, gpus));
@@ -88,7 +90,7 @@ std::vector<std::string> choices_header(const Reproduction& reproduction) {
 }
 
 std::vector<std::vector<std::string>> choices_rows(const Reproduction& reproduction) {
-  std::vector<std::vector<std::string>> rows = {{"the paper, of 100", "", "", "", ""}};
+  std::vector<std::vector<std::string>> rows = {{"the paper, of 100", "", "", "", "", ""}};
   for (const std::size_t gpus : reproduction.options.gpus)
     for (std::size_t m = 0; m < compared_methods.size(); ++m) {
       const auto paper = pending_in_paper(gpus, m);
@@ -103,8 +105,10 @@ std::vector<std::vector<std::string>> choices_rows(const Reproduction& reproduct
                                     : choice.kept() ? "kept"
                                                     : "",
                                     drawn.scattered ? "drawn" : "lowest numbers",
-                                    held(drawn.pass_target), held(drawn.pass_sixty),
-                                    drawn.media ? "drawn too" : "left out"};
+                                    held(drawn.pass_target),
+                                    held(drawn.pass_sixty),
+                                    drawn.media ? "drawn too" : "left out",
+                                    drawn.preferred ? "preferred" : "drawn"};
     for (const PendingCases& pending : choice.pending)
       for (const std::size_t count : pending) row.push_back(fmt::format("{}", count));
     row.push_back(fmt::format("{:.0f}", choice.from_paper));
@@ -113,13 +117,26 @@ std::vector<std::vector<std::string>> choices_rows(const Reproduction& reproduct
   return rows;
 }
 
+namespace {
+
+/// In the words of the table.
+std::string way_text(const PaperCase& drawn) {
+  const auto held = [](bool passed) { return passed ? "may be passed" : "not passed"; };
+  return fmt::format("{} / {} / {} / {} / {}", drawn.scattered ? "drawn" : "lowest numbers",
+                     held(drawn.pass_target), held(drawn.pass_sixty),
+                     drawn.media ? "drawn too" : "left out",
+                     drawn.preferred ? "preferred" : "drawn");
+}
+
+}  // namespace
+
 std::string choices_remark(const Reproduction& reproduction) {
   const auto& choices = reproduction.choices;
   const auto nearest = std::ranges::min_element(choices, {}, &OpenChoice::from_paper);
   const bool kept = nearest->kept();
-  std::string remark = fmt::format(
-      "The way kept is {}the one nearest to what the paper reports{}.", kept ? "" : "not ",
-      kept ? ", and it was chosen for that, after others had been tried" : " on these cases");
+  std::string remark =
+      fmt::format("The way kept is {}the one nearest to what the paper reports{}.",
+                  kept ? "" : "not ", kept ? "" : fmt::format(": {} is", way_text(nearest->drawn)));
   for (std::size_t i = 0; i < reproduction.options.gpus.size(); ++i) {
     const auto [least, most] = std::ranges::minmax(
         choices, {}, [&](const OpenChoice& choice) { return choice.pending[i].back(); });

@@ -20,9 +20,10 @@ double whole(const PlanMetrics& metrics) {
 
 /// One method on one case.
 Result<void> run_one(const FleetFile& fleet, ProblemKind problem, const std::string& method,
-                     MethodFigures& into) {
+                     MethodFigures& into, bool beside_running = false) {
   auto made = PlanProblem::make(fleet, problem, "case");
   if (!made) return std::unexpected(made.error());
+  made->beside_running = beside_running;
   // A method that finds no place for what runs leaves it pending (2e), and that is counted, not
   // refused.
   made->may_evict = method != "optimal";
@@ -78,6 +79,34 @@ Result<UseCaseFigures> run_use_case(ProblemKind problem, std::size_t gpus, std::
   return figures;
 }
 
+/// The reconfigurations again, with the baselines' replicas beside the running work.
+Result<UseCaseFigures> run_beside(UseCaseFigures figures, std::size_t cases) {
+  for (MethodFigures& method : figures.methods) {
+    if (method.method != "first-fit" && method.method != "load-balanced") continue;
+    method = {.method = method.method};
+    for (std::uint64_t seed = 1; seed <= cases; ++seed) {
+      PaperCase wanted;
+      wanted.gpus = figures.gpus;
+      wanted.seed = seed;
+      const auto ran =
+          run_one(paper_fleet(wanted), ProblemKind::reconfigure, method.method, method, true);
+      if (!ran) return std::unexpected(ran.error());
+    }
+    for (double& mean : method.mean) mean /= static_cast<double>(cases);
+  }
+  normalise(figures);
+  return figures;
+}
+
+const UseCaseFigures& of_size(const std::vector<UseCaseFigures>& figures, ProblemKind problem,
+                              std::size_t gpus) {
+  const auto found = std::ranges::find_if(figures, [&](const UseCaseFigures& one) {
+    return one.problem == problem && one.gpus == gpus;
+  });
+  assert(found != figures.end());
+  return *found;
+}
+
 }  // namespace
 
 const std::array<Table3Metric, table3_metrics>& table3() {
@@ -111,24 +140,32 @@ const MethodFigures& UseCaseFigures::of(std::string_view method) const {
 }
 
 const UseCaseFigures& Reproduction::of(ProblemKind problem, std::size_t gpus) const {
-  const auto found = std::ranges::find_if(figures, [&](const UseCaseFigures& one) {
-    return one.problem == problem && one.gpus == gpus;
-  });
-  assert(found != figures.end());
-  return *found;
+  return of_size(figures, problem, gpus);
+}
+
+const UseCaseFigures& Reproduction::beside_of(std::size_t gpus) const {
+  return of_size(beside, ProblemKind::reconfigure, gpus);
 }
 
 Result<Reproduction> reproduce_optimal_placement(const ReproductionOptions& options) {
-  Reproduction reproduction{options, {}, {}};
+  Reproduction reproduction{options, {}, {}, {}, {}};
   for (const ProblemKind problem : use_cases)
     for (const std::size_t gpus : options.gpus) {
       auto figures = run_use_case(problem, gpus, options.cases);
       if (!figures) return std::unexpected(figures.error());
       reproduction.figures.push_back(std::move(*figures));
     }
+  for (const std::size_t gpus : options.gpus) {
+    auto figures = run_beside(reproduction.of(ProblemKind::reconfigure, gpus), options.cases);
+    if (!figures) return std::unexpected(figures.error());
+    reproduction.beside.push_back(std::move(*figures));
+  }
   auto choices = try_choices(options);
   if (!choices) return std::unexpected(choices.error());
   reproduction.choices = std::move(*choices);
+  auto checks = check_reasons(options);
+  if (!checks) return std::unexpected(checks.error());
+  reproduction.checks = std::move(*checks);
   return reproduction;
 }
 

@@ -61,8 +61,22 @@ struct OpenChoice {
   double from_paper = 0;  // summed differences from what the paper says, in cases of 100
 
   [[nodiscard]] bool kept() const {
-    return !drawn.scattered && !drawn.pass_target && !drawn.pass_sixty && !drawn.media;
+    return !drawn.scattered && !drawn.pass_target && !drawn.pass_sixty && !drawn.media &&
+           !drawn.preferred;
   }
+};
+
+/// What the reasons for differences from the paper rest on, run to see whether they are right.
+struct ReasonChecks {
+  /// By size: GPUs in use after compaction by the rules, if work goes to the first GPU that fits it
+  /// instead of the fullest.
+  std::vector<double> compacted_on_first;
+  /// By size: deployment where running work is at preferred starts. GPUs of the optimum, and its
+  /// utilization over joint's, the smaller of memory and compute, and its availability over
+  /// joint's.
+  std::vector<double> preferred_gpus, preferred_share, preferred_availability;
+  /// At the smallest size: wasted slices if migration is weighed before waste.
+  double compacted_moving_less = 0, joint_moving_less = 0;
 };
 
 /// The sizes and cases to run.
@@ -75,12 +89,18 @@ struct ReproductionOptions {
 struct Reproduction {
   ReproductionOptions options;
   std::vector<UseCaseFigures> figures;  // by use case, then size
-  std::vector<OpenChoice> choices;      // every way to draw the cases
+  /// Reconfiguration with the baselines' replicas beside the running work, by size.
+  std::vector<UseCaseFigures> beside;
+  std::vector<OpenChoice> choices;  // every way to draw the cases
+  ReasonChecks checks;
 
   [[nodiscard]] const UseCaseFigures& of(ProblemKind problem, std::size_t gpus) const;
+  [[nodiscard]] const UseCaseFigures& beside_of(std::size_t gpus) const;
 };
 
 Result<Reproduction> reproduce_optimal_placement(const ReproductionOptions& options);
+
+Result<ReasonChecks> check_reasons(const ReproductionOptions& options);
 
 /// Deploys the cases of every choice.
 Result<std::vector<OpenChoice>> try_choices(const ReproductionOptions& options);

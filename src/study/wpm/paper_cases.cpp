@@ -8,6 +8,7 @@
 #include "base/format.hpp"
 #include "base/random.hpp"
 #include "graph/state_graph.hpp"
+#include "planner/gpu_pool.hpp"
 
 namespace cleave {
 
@@ -61,9 +62,9 @@ class Generator {
     StateId state = 0;
     for (std::vector<PlacementSet> fitting = within(state, target); !fitting.empty();
          fitting = within(state, target))
-      state = graph_->add(state, one_of(fitting[random_.below(fitting.size())]));
+      state = graph_->add(state, start_of(fitting[random_.below(fitting.size())]));
     if (state == 0)
-      state = graph_->add(state, one_of(drawn_.back()));  // the smallest profile is beyond it
+      state = graph_->add(state, start_of(drawn_.back()));  // the smallest profile is beyond it
     for (const PlacementId id : by_start(graph_->geometry(), graph_->state(state))) {
       InstanceEntry instance;
       instance.placement = id;
@@ -85,6 +86,12 @@ class Generator {
         fitting.push_back(starts & graph_->free(state));
     }
     return fitting;
+  }
+
+  /// One of the free starts of a profile.
+  PlacementId start_of(PlacementSet starts) {
+    return wanted_.preferred ? first_place(graph_->geometry(), starts, StartOrder::preferred)
+                             : one_of(starts);
   }
 
   PlacementId one_of(PlacementSet set) {

@@ -117,6 +117,19 @@ TEST(PaperCases, OtherWaysToDrawThem) {
   EXPECT_GT(sum / 6000, 0.55);
 }
 
+TEST(PaperCases, PreferredStartsFollowTheVendorsOrder) {
+  const FleetFile fleet = paper_fleet({.gpus = 200, .seed = 3, .preferred = true});
+  const Geometry& geometry = fleet.geometries[0];
+  int alone = 0;
+  for (const GpuEntry& gpu : fleet.gpus) {
+    if (gpu.instances.size() != 1) continue;
+    const Placement& where = geometry[gpu.instances[0].placement];
+    EXPECT_EQ(where.profile->starts.rank(where.start), 0);
+    ++alone;
+  }
+  EXPECT_GT(alone, 10);
+}
+
 TEST(PaperCases, TheSameSeedIsTheSameCase) {
   const auto text = [](const FleetFile& fleet) {
     std::string all;
