@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include <functional>
 
 #include "base/random.hpp"
@@ -92,6 +94,81 @@ TEST(Arrange, ChangesAsLittleAsAnyWayCan) {
     }
     EXPECT_GT(possible, 300) << key;
   }
+}
+
+/// The least of slices times the last end in the way, summed over placements, that any way of
+/// placing the jobs on distinct free placements has with this many changes.
+double least_blocked(const StateGraph& graph, PlacementSet held, PlacementSet idle,
+                     const std::vector<int>& profiles, const InstanceEnds& ends, int changes,
+                     std::vector<PlacementId>& places) {
+  const Geometry& geometry = graph.geometry();
+  if (places.size() == profiles.size()) {
+    if (changes_of(graph, idle, places) != changes) return 1e300;
+    double sum = 0;
+    for (const PlacementId p : geometry.all()) {
+      double last = 0;
+      for (const PlacementId h : held)
+        if (h == p || geometry[p].conflicts.contains(h)) last = std::max(last, ends.held[h]);
+      for (std::size_t i = 0; i < places.size(); ++i)
+        if (places[i] == p || geometry[p].conflicts.contains(places[i]))
+          last = std::max(last, ends.wanted[i]);
+      sum += last * geometry[p].profile->compute.value;
+    }
+    return sum;
+  }
+  PlacementSet taken = held;
+  for (const PlacementId p : places) taken.insert(p);
+  double least = 1e300;
+  for (const PlacementId p : geometry.of_profile(profiles[places.size()]) & geometry.free(taken)) {
+    places.push_back(p);
+    least = std::min(least, least_blocked(graph, held, idle, profiles, ends, changes, places));
+    places.pop_back();
+  }
+  return least;
+}
+
+TEST(Arrange, ByEndsIsTheBestOfTheCheapest) {
+  int possible = 0, different = 0;
+  for (const auto& [key, profiles] : {std::pair("A30-24GB", "plain"), {"A100-40GB", "plain"}}) {
+    const auto graph = graph_of(key, profiles);
+    const Geometry& geometry = graph->geometry();
+    Random random(5);
+    for (int round = 0; round < 500; ++round) {
+      PlacementSet held, idle;
+      for (int i = 0; i < 4; ++i) {
+        const PlacementSet free = geometry.free(held | idle);
+        if (free.empty()) break;
+        auto skip = random.below(static_cast<std::uint64_t>(free.size()));
+        for (const PlacementId p : free)
+          if (skip-- == 0) (random.below(3) == 0 ? idle : held).insert(p);
+      }
+      InstanceEnds ends;
+      for (int i = 0; i < PlacementSet::most; ++i)
+        ends.held.push_back(static_cast<double>(random.below(100)));
+      // Jobs of one profile are only tried in the order of their ends, so all differ here.
+      std::set<int> drawn;
+      for (std::uint64_t i = 0, n = 1 + random.below(3); i < n; ++i)
+        drawn.insert(geometry[static_cast<PlacementId>(
+                                  random.below(static_cast<std::uint64_t>(geometry.all().size())))]
+                         .profile_index);
+      const std::vector<int> wanted(drawn.begin(), drawn.end());
+      for (std::size_t i = 0; i < wanted.size(); ++i)
+        ends.wanted.push_back(static_cast<double>(random.below(100)));
+      const auto plain = arrange(*graph, graph->find(held), idle, wanted);
+      const auto places = arrange(*graph, graph->find(held), idle, wanted, &ends);
+      ASSERT_EQ(places.has_value(), plain.has_value());
+      if (!places) continue;
+      ++possible;
+      different += *places != *plain ? 1 : 0;
+      const int changes = changes_of(*graph, idle, *places);
+      EXPECT_EQ(changes, changes_of(*graph, idle, *plain));
+      std::vector<PlacementId> none, given = *places;
+      EXPECT_EQ(least_blocked(*graph, held, idle, wanted, ends, changes, given),
+                least_blocked(*graph, held, idle, wanted, ends, changes, none));
+    }
+  }
+  EXPECT_GT(possible, 300);
+  EXPECT_GT(different, 30);
 }
 
 // *Managing Multi Instance GPUs*, 4.3 and 5.2.1: seven of 5 GB, the two halves of 4/7 and 3/7, the
