@@ -218,6 +218,22 @@ Batch best_batch(const BatchQueue& queue, std::span<const BatchShape> shapes, in
   return best;
 }
 
+std::vector<Batch> batches_by_throughput(const BatchQueue& queue,
+                                         std::span<const BatchShape> shapes, int total_slices,
+                                         int w) {
+  std::vector<Batch> all;
+  for (const BatchShape& shape : shapes) {
+    if (shape.jobs > w) continue;
+    const double throughput = value(queue, shape, total_slices);
+    if (throughput > 0.0) all.push_back(first_batch(queue, {&shape, throughput}));
+  }
+  // Sums that differ by rounding alone are ordered by it: exactness is for the best one.
+  std::ranges::sort(all, [](const Batch& a, const Batch& b) {
+    return a.throughput != b.throughput ? a.throughput > b.throughput : earlier(a, b);
+  });
+  return all;
+}
+
 std::optional<std::vector<Batch>> equal_best_batches(const BatchQueue& queue,
                                                      std::span<const BatchShape> shapes,
                                                      int total_slices, int w, std::size_t most) {

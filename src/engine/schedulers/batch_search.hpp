@@ -162,6 +162,12 @@ struct Batch {
 [[nodiscard]] Batch best_batch(const BatchQueue& queue, std::span<const BatchShape> shapes,
                                int total_slices, int w);
 
+/// The best batch of each shape for which there are jobs, by throughput from the highest; of equal
+/// ones as above.
+[[nodiscard]] std::vector<Batch> batches_by_throughput(const BatchQueue& queue,
+                                                       std::span<const BatchShape> shapes,
+                                                       int total_slices, int w);
+
 /// All batches as good as the best, by size and then queue order, the best itself first; none when
 /// nothing fits. Nothing, too, when there are more than `most`.
 [[nodiscard]] std::optional<std::vector<Batch>> equal_best_batches(

@@ -1,7 +1,11 @@
 #pragma once
 // *Dyna-P*, Reconfiguration Last Placement (3.2, Equation 11): whether it is worth to stop all jobs
-// of a GPU, so that it can be repartitioned for a waiting job, or better to wait for them.
+// of a GPU, so that it can be repartitioned for waiting jobs, or better to wait for them.
 // Both are weighed in time: C_r is what stopping throws away, C_w how long waiting lasts.
+//
+// Equation 11 compares two maxima, so that seven jobs may lose five minutes each for one that would
+// wait six. `weigh_every_loss` adds up instead: what every stopped job loses, against the time that
+// every waiting job is spared.
 
 #include <optional>
 #include <span>
@@ -18,11 +22,12 @@ struct ActiveJob {
   Duration penalty{};  // what missing the deadline costs; of active jobs the literal C_w alone asks
 };
 
-/// The job that the GPU would be partitioned for.
+/// A job that the GPU would be partitioned for.
 struct WaitingJob {
   Duration jct;
   std::optional<Instant> deadline;
   Duration penalty{};
+  Duration otherwise{};  // how long it waits if nobody is stopped; `weigh_every_loss` alone asks
 };
 
 /// What waiting costs (reading D2).
@@ -32,6 +37,12 @@ enum class WaitingCost {
               // deadline
   literal,    // as printed: the largest time of an active job - the largest sum of time spent and
               // penalty
+};
+
+/// Whose time counts.
+enum class Losses {
+  every,    // of all jobs that are stopped and all that would start, added up
+  largest,  // the longest among them, as Equation 11 has it
 };
 
 /// When to reconfigure (reading D1).
@@ -64,5 +75,13 @@ struct ReconfigureDecision {
                                                         std::span<const ActiveJob> active,
                                                         const WaitingJob& waiting,
                                                         const ReconfigureOptions& options);
+
+/// The same with every job's time: C_r = the sum of what active jobs have spent, and alpha for each
+/// job, active or waiting, since none runs while the GPU is repartitioned; C_w = the sum of the
+/// times that the waiting jobs would wait otherwise, with the penalty of each that this makes late.
+/// `options.waiting_cost` is not asked.
+[[nodiscard]] ReconfigureDecision weigh_every_loss(Instant now, std::span<const ActiveJob> active,
+                                                   std::span<const WaitingJob> waiting,
+                                                   const ReconfigureOptions& options);
 
 }  // namespace cleave

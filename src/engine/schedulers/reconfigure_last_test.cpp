@@ -102,5 +102,28 @@ TEST(ReconfigureLast, WithoutActiveJobsTheOverheadIsAllThatCounts) {
   }
 }
 
+TEST(ReconfigureLast, EveryLossIsAddedUp) {
+  const std::vector<ActiveJob> active = {{at(80), seconds(50), std::nullopt},
+                                         {at(10), seconds(60), std::nullopt}};
+  std::vector<WaitingJob> waiting = {
+      {.jct = seconds(50), .deadline = at(190), .penalty = seconds(7), .otherwise = seconds(40)},
+      {.jct = seconds(5), .deadline = at(190), .penalty = seconds(9), .otherwise = seconds(60)}};
+  const auto decision = weigh_every_loss(at(100), active, waiting, costs(3, 0));
+  EXPECT_EQ(decision.reconfigure_cost, seconds(20 + 90 + 4 * 3));
+  EXPECT_EQ(decision.waiting_cost, seconds(40 + 60)) << "the first ends at its deadline";
+  EXPECT_FALSE(decision.reconfigure);
+  EXPECT_TRUE(weigh_every_loss(at(100), active, waiting, costs(3, 22)).reconfigure);
+  waiting[0].deadline = at(189);
+  EXPECT_EQ(weigh_every_loss(at(100), active, waiting, costs(3, 0)).waiting_cost, seconds(107));
+}
+
+TEST(ReconfigureLast, DeadlinesOfStoppedJobsCountWithEveryLossToo) {
+  const std::vector<ActiveJob> active = {{at(0), seconds(120), at(149)}};
+  const std::vector<WaitingJob> waiting = {{seconds(5), {}, {}, seconds(1000)}};
+  const auto decision = weigh_every_loss(at(30), active, waiting, costs(5, 0));
+  EXPECT_FALSE(decision.deadlines_met);
+  EXPECT_FALSE(decision.reconfigure);
+}
+
 }  // namespace
 }  // namespace cleave
