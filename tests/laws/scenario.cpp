@@ -294,6 +294,7 @@ constexpr FurtherValue further[] = {
     {"miso", "speed-error", "0|0.3"},
     {"miso", "gain", "0|0.05|1"},
     {"dyna-p", "w", "auto|1|2|4"},
+    {"dyna-p", "window", "all|auto|3|16"},
     {"dyna-p", "lambda", "0|0.5|1"},
     {"dyna-p", "margin", "0|3"},
     {"dyna-p", "alpha", "0|5"},
@@ -301,6 +302,7 @@ constexpr FurtherValue further[] = {
     {"dyna-p", "penalty", "0|100"},
     {"dyna-p", "time-error", "0|0.1|0.9"},
     {"oracle", "w", "auto|1|2|4"},
+    {"oracle", "window", "all|auto|3|16"},
     {"oracle", "alpha", "0|5"},
     {"oracle", "beta", "0|1000|1000000"},
     {"oracle", "penalty", "0|100"},
@@ -327,7 +329,9 @@ LawOptions Scenario::laws(const SchedulerSpec& spec) const {
     return given != spec.options.end() && given->second == value;
   };
   const bool shares = spec.options.contains("sharing") && !is("sharing", "none");
-  const bool chooses = !spec.row->fcfs && !is("shares", "equal") && !is("layout", "after");
+  // Partitions by predicted times differ between jobs that ask for the same.
+  const bool chooses =
+      !spec.row->fcfs && !is("shares", "equal") && !is("layout", "after") && !is("base", "priced");
   return {.fcfs = spec.row->fcfs,
           .alike_by_priority = chooses,
           .sharing = spec.row->name == "miso" || shares,

@@ -129,7 +129,7 @@ TEST_F(BrainTest, AnAdoptedJobHoldsItsInstance) {
 }
 
 TEST_F(BrainTest, SchedulersKnowHowLongAJobIsExpectedToRun) {
-  brain.choose_scheduler("dyna-p:time-error=0");
+  brain.choose_scheduler("dyna-p:time-error=0;base=own");
   make();
   LiveJob& one = job(1, "");
   one.record.submitted = Instant{} + 1000h;

@@ -9,13 +9,13 @@ namespace cleave {
 
 namespace {
 
-/// Profiles that hold the request, small ones first.
-std::vector<int> partitions(const Geometry& geometry, const ResolvedRequest& request,
-                            std::size_t kind) {
+/// Profiles that hold the request and have room, small ones first.
+std::vector<int> profiles_for(const Geometry& geometry, const ResolvedRequest& request,
+                              std::size_t kind, PlacementSet room) {
   const bool named = std::holds_alternative<ByProfile>(request.request.wanted);
-  const PlacementSet allowed = named ? request.candidates[kind] : request.holds[kind];
+  const PlacementSet all = named ? request.candidates[kind] : request.holds[kind];
   std::vector<int> profiles;
-  for (const PlacementId p : allowed)
+  for (const PlacementId p : all.meets(room) ? all& room : all)
     if (profiles.empty() || profiles.back() != geometry[p].profile_index)
       profiles.push_back(geometry[p].profile_index);
   std::ranges::stable_sort(profiles, {}, [&](int i) {
@@ -25,26 +25,22 @@ std::vector<int> partitions(const Geometry& geometry, const ResolvedRequest& req
   return profiles;
 }
 
+double share_of(const GpuModel& model, int profile) {
+  const int slices = model.profiles[static_cast<std::size_t>(profile)].compute.value;
+  return static_cast<double>(std::max(1, slices)) / model.compute.value;
+}
+
 }  // namespace
 
 PartitionChooser::PartitionChooser(const SchedulerSetup& setup, const PartitionOptions& options)
     : setup_(setup), options_(options), rows_(setup.fleet.graphs().size()) {
+  for (const auto& graph : setup.fleet.graphs()) room_.push_back(graph->geometry().all());
   if (setup.facts == nullptr) return;
   for (const BatchRow& row : setup.facts->batch_rows()) {
     const GpuModel& model = setup.fleet.graphs()[row.kind]->geometry().model();
     rows_[row.kind].add(row.application, model.profiles[static_cast<std::size_t>(row.profile)].name,
                         {row.batch, row.latency_s, row.throughput_per_s});
   }
-}
-
-std::vector<PartitionPlan> PartitionChooser::plan(JobId job, RequestId request, Instant now) const {
-  std::optional<Duration> left;
-  if (setup_.facts != nullptr)
-    if (const auto deadline = setup_.facts->deadline(job)) left = *deadline - now;
-  std::vector<PartitionPlan> plans;
-  for (std::size_t kind = 0; kind < rows_.size(); ++kind)
-    plans.push_back(plan_on(kind, job, setup_.requests[request], left, now));
-  return plans;
 }
 
 std::optional<Duration> PartitionChooser::predicted(JobId job, std::size_t kind,
@@ -58,32 +54,51 @@ std::optional<Duration> PartitionChooser::predicted(JobId job, std::size_t kind,
                   Duration{std::llround(static_cast<double>(time->count()) * (1 + error))});
 }
 
-PartitionPlan PartitionChooser::plan_on(std::size_t kind, JobId job, const ResolvedRequest& request,
-                                        std::optional<Duration> left, Instant now) const {
-  const Geometry& geometry = setup_.fleet.graphs()[kind]->geometry();
-  const std::vector<int> all = partitions(geometry, request, kind);
-  if (all.empty()) return {};
-  std::vector<int> in_time;
-  for (const int profile : all) {
-    const auto jct = predicted(job, kind, profile);
-    const Duration margin{std::llround(options_.weighing.margin * 1e9)};
-    if (!left || !jct || *jct + margin <= *left) in_time.push_back(profile);
-  }
-  PartitionPlan plan;
-  plan.profile = in_time.empty() ? all.back() : choose(kind, job, in_time);
-  plan.jct = predicted(job, kind, plan.profile);
-  if (left && plan.jct && !in_time.empty())
-    plan.until = now + *left - *plan.jct - Duration{std::llround(options_.weighing.margin * 1e9)};
+std::optional<Duration> PartitionChooser::left(JobId job, Instant now) const {
+  if (setup_.facts == nullptr) return std::nullopt;
+  const auto deadline = setup_.facts->deadline(job);
+  if (!deadline) return std::nullopt;
+  return *deadline - now - Duration{std::llround(options_.weighing.margin * 1e9)};
+}
 
-  const GpuModel& model = geometry.model();
-  const int largest = static_cast<int>(&model.largest() - model.profiles.data());
+bool PartitionChooser::in_time(JobId job, std::size_t kind, int profile,
+                               std::optional<Duration> left) const {
+  const auto jct = predicted(job, kind, profile);
+  return !left || !jct || *jct <= *left;
+}
+
+bool PartitionChooser::runs_on(std::size_t kind, RequestId request) const {
+  const ResolvedRequest& resolved = setup_.requests[request];
+  const bool named = std::holds_alternative<ByProfile>(resolved.request.wanted);
+  return !(named ? resolved.candidates[kind] : resolved.holds[kind]).empty();
+}
+
+std::vector<int> PartitionChooser::partitions(std::size_t kind, JobId job, RequestId request,
+                                              Instant now) const {
+  std::vector<int> all = profiles_for(setup_.fleet.graphs()[kind]->geometry(),
+                                      setup_.requests[request], kind, room_[kind]);
+  const auto time = left(job, now);
+  const auto late = [&](int profile) { return !in_time(job, kind, profile, time); };
+  if (!std::ranges::all_of(all, late)) std::erase_if(all, late);
+  return all;
+}
+
+PartitionPlan PartitionChooser::plan_among(std::size_t kind, JobId job,
+                                           const std::vector<int>& partitions, Instant now,
+                                           const SliceDemand& demand) const {
+  PartitionPlan plan;
+  plan.profile = options_.priced ? choose_priced(kind, job, partitions, demand)
+                                 : choose(kind, job, partitions);
+  plan.jct = predicted(job, kind, plan.profile);
+  const auto time = left(job, now);
+  if (time && plan.jct && *plan.jct <= *time) plan.until = now + *time - *plan.jct;
+
+  const int largest = static_cast<int>(&model(kind).largest() - model(kind).profiles.data());
   const auto full = predicted(job, kind, largest);
-  const Profile& chosen = model.profiles[static_cast<std::size_t>(plan.profile)];
-  const double share = static_cast<double>(std::max(1, chosen.compute.value)) / model.compute.value;
   const double relative =
       full && plan.jct && plan.jct->count() > 0
           ? static_cast<double>(full->count()) / static_cast<double>(plan.jct->count())
-          : share;
+          : share_of(model(kind), plan.profile);
   // Times are whole nanoseconds: nine digits keep equally fast jobs equal.
   plan.relative = std::max(1e-9, std::round(relative * 1e9) / 1e9);
   return plan;
@@ -94,10 +109,9 @@ int PartitionChooser::choose(std::size_t kind, JobId job, const std::vector<int>
   const std::string* application = setup_.facts->application(job);
   const auto batch = setup_.facts->batch(job);
   if (application == nullptr || !batch) return profiles.front();
-  const GpuModel& model = setup_.fleet.graphs()[kind]->geometry().model();
   std::vector<PartitionOption<double>> table;
   for (const int i : profiles) {
-    const Profile& profile = model.profiles[static_cast<std::size_t>(i)];
+    const Profile& profile = model(kind).profiles[static_cast<std::size_t>(i)];
     table.push_back({std::string(profile.name), std::max(1, profile.compute.value), 0});
   }
   const double fits = 0;  // that it fits is settled before
@@ -105,6 +119,60 @@ int PartitionChooser::choose(std::size_t kind, JobId job, const std::vector<int>
   const auto choice =
       choose_partition<double>(rows_[kind], table, wanted, options_.weighing).choice;
   return choice ? profiles[*choice] : profiles.front();
+}
+
+/// The job's times on the whole GPU, first, and on these: as measured of its batch, else as
+/// predicted of itself. Where it has no time on the whole GPU, the least of the others.
+std::optional<std::vector<double>> PartitionChooser::times(std::size_t kind, JobId job,
+                                                           const std::vector<int>& profiles) const {
+  const GpuModel& gpu = model(kind);
+  const auto largest = static_cast<int>(&gpu.largest() - gpu.profiles.data());
+  const std::string* application = setup_.facts->application(job);
+  const auto batch = setup_.facts->batch(job);
+  const auto measured = [&](int profile) -> std::optional<double> {
+    if (application == nullptr || !batch) return std::nullopt;
+    const auto* row = rows_[kind].find(
+        *application, gpu.profiles[static_cast<std::size_t>(profile)].name, *batch);
+    return row == nullptr ? std::nullopt : std::optional(row->latency);
+  };
+  const auto expected = [&](int profile) -> std::optional<double> {
+    const auto jct = predicted(job, kind, profile);
+    return jct ? std::optional(in_seconds(*jct)) : std::nullopt;
+  };
+  const auto all_by = [&](const auto& time) -> std::optional<std::vector<double>> {
+    std::vector<double> all{0};
+    for (const int profile : profiles) {
+      const auto at = time(profile);
+      if (!at || *at <= 0) return std::nullopt;
+      all.push_back(*at);
+    }
+    const auto whole = time(largest);
+    all[0] = whole && *whole > 0 ? *whole : *std::min_element(all.begin() + 1, all.end());
+    return all;
+  };
+  auto found = all_by(measured);
+  return found ? found : all_by(expected);
+}
+
+int PartitionChooser::choose_priced(std::size_t kind, JobId job, const std::vector<int>& profiles,
+                                    const SliceDemand& demand) const {
+  if (setup_.facts == nullptr) return profiles.front();
+  const auto time = times(kind, job, profiles);
+  if (!time) return profiles.front();
+  const double lambda = options_.weighing.lambda;
+  int best = profiles.front();
+  std::optional<double> most;
+  for (std::size_t i = 0; i < profiles.size(); ++i) {
+    const double longer = (*time)[i + 1] / (*time)[0];
+    const auto held = predicted(job, kind, profiles[i]);
+    const double price = demand.price(held ? in_seconds(*held) : 0);
+    const double weight = lambda * (1 - longer) + (1 - lambda) * (1 / longer - 1) -
+                          price * share_of(model(kind), profiles[i]) * longer;
+    if (most && !clearly_greater(weight, *most)) continue;  // small ones first
+    best = profiles[i];
+    most = weight;
+  }
+  return best;
 }
 
 }  // namespace cleave
