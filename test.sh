@@ -14,7 +14,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 
 # Names of the tests that run several threads, and the programs that hold them.
 threaded='^Thread(s|ed)'
-threaded_programs='graph_test simulate_test nvmlsim_test soak_test threaded_executor_test'
+threaded_programs='graph_test simulate_test nvmlsim_test cudatrace_test soak_test threaded_executor_test'
 
 quick=no long=no
 case "${1:-}" in

@@ -1,0 +1,76 @@
+#include "cudatrace/core/record.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <type_traits>
+
+namespace cleave::cuda {
+
+namespace {
+
+static_assert(std::is_trivially_destructible_v<Record>);
+static_assert(std::atomic<std::int64_t>::is_always_lock_free, "processes share them");
+
+Record* mapped(int file, int flags) {
+  void* const at = ::mmap(nullptr, sizeof(Record), PROT_READ | PROT_WRITE, flags, file, 0);
+  if (at == MAP_FAILED) return nullptr;
+  // Zeros are a record of nothing, so no process need be the first.
+  auto* const record = static_cast<Record*>(at);
+  std::uint64_t none = 0;
+  if (record->version.compare_exchange_strong(none, Record::of_this_version) ||
+      none == Record::of_this_version)
+    return record;
+  ::munmap(at, sizeof(Record));
+  errno = EPROTO;
+  return nullptr;
+}
+
+}  // namespace
+
+Record* map_record(const char* path) {
+  const int file = ::open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (file < 0) return nullptr;
+  struct stat found {};
+  Record* record = nullptr;
+  // A file of another size is somebody else's; growing a new one twice is harmless.
+  if (::fstat(file, &found) == 0 && S_ISREG(found.st_mode) &&
+      (found.st_size == static_cast<off_t>(sizeof(Record)) ||
+       (found.st_size == 0 && ::ftruncate(file, sizeof(Record)) == 0)))
+    record = mapped(file, MAP_SHARED);
+  else
+    errno = EPROTO;
+  const int why = errno;
+  ::close(file);
+  errno = why;
+  return record;
+}
+
+Record* private_record() {
+  return mapped(-1, MAP_SHARED | MAP_ANONYMOUS);
+}
+
+void unmap_record(Record* record) {
+  if (record != nullptr) ::munmap(record, sizeof(Record));
+}
+
+void sweep_dead(Record& record) {
+  for (ProcessRow& row : record.process) {
+    std::int32_t pid = row.pid.load();
+    if (pid <= 0 || ::kill(pid, 0) == 0 || errno != ESRCH) continue;
+    // Whoever takes the number out is the one who takes the memory off.
+    if (!row.pid.compare_exchange_strong(pid, -1)) continue;
+    for (std::size_t kind = 0; kind < memory_kinds; ++kind) {
+      const std::int64_t held = row.held[kind].exchange(0);
+      record.held_of[kind].fetch_sub(held);
+      if (on_gpu(static_cast<MemoryKind>(kind))) record.held.fetch_sub(held);
+    }
+    row.pid.store(0);
+  }
+}
+
+}  // namespace cleave::cuda

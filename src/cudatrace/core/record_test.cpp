@@ -1,0 +1,106 @@
+// The record that processes share, and files that are none.
+
+#include "cudatrace/core/record.hpp"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <string>
+
+#include "cudatrace/core/report_line.hpp"
+
+namespace cleave::cuda {
+namespace {
+
+/// A folder of its own, which goes with it.
+class Folder {
+ public:
+  Folder() {
+    std::string name = (std::filesystem::temp_directory_path() / "cudatrace-XXXXXX").string();
+    EXPECT_NE(::mkdtemp(name.data()), nullptr);
+    path_ = name;
+  }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  [[nodiscard]] std::string file(const std::string& name) const { return path_ / name; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+TEST(Record, IsSharedByAllWhoMapIt) {
+  const Folder folder;
+  Record* const one = map_record(folder.file("record").c_str());
+  Record* const other = map_record(folder.file("record").c_str());
+  ASSERT_NE(one, nullptr);
+  ASSERT_NE(other, nullptr);
+  one->peak.reach(5);
+  one->peak.reach(3);
+  EXPECT_EQ(other->peak.value(), 5);
+  unmap_record(one);
+  unmap_record(other);
+}
+
+TEST(Record, OtherFilesAreLeftAlone) {
+  const Folder folder;
+  std::mt19937 random(11);
+  for (const std::size_t size :
+       {std::size_t{1}, sizeof(Record) - 1, sizeof(Record), sizeof(Record) + 1}) {
+    std::string noise(size, 0);
+    for (char& c : noise) c = static_cast<char>(random() % 255 + 1);
+    const std::string file = folder.file("noise");
+    std::ofstream(file, std::ios::binary) << noise;
+    EXPECT_EQ(map_record(file.c_str()), nullptr) << size;
+    EXPECT_EQ(errno, EPROTO);
+    std::string after;
+    std::getline(std::ifstream(file, std::ios::binary), after, '\0');
+    EXPECT_EQ(after, noise) << "it was changed";
+  }
+  EXPECT_EQ(map_record("/proc/self/mem"), nullptr);
+  EXPECT_EQ(map_record(folder.file("no/such/folder").c_str()), nullptr);
+  std::filesystem::create_symlink(folder.file("target"), folder.file("link"));
+  EXPECT_EQ(map_record(folder.file("link").c_str()), nullptr) << "links are not followed";
+}
+
+TEST(Record, WhatTheDeadHeldIsTakenOff) {
+  Record* const record = private_record();
+  ASSERT_NE(record, nullptr);
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  const auto hold = [&](std::size_t row, pid_t pid, std::int64_t bytes) {
+    record->process[row].pid = pid;
+    record->process[row].held[0] = bytes;
+    record->held += bytes;
+    record->held_of[0] += bytes;
+  };
+  hold(0, ::getpid(), 100);
+  hold(1, child, 1000);
+  sweep_dead(*record);
+  EXPECT_EQ(record->held, 100);
+  EXPECT_EQ(record->held_of[0], 100);
+  EXPECT_EQ(record->process[0].pid, ::getpid());
+  EXPECT_EQ(record->process[1].pid, 0) << "the row is free again";
+  unmap_record(record);
+}
+
+TEST(ReportLine, IsWholeOrNothing) {
+  char room[512];
+  EXPECT_EQ(write_report_line({7, 1048576, 314572800}, room),
+            "{\"iteration\":7,\"requested_bytes\":1048576,\"allocated_bytes\":1048576,"
+            "\"context_bytes\":314572800,\"workspace_bytes\":0}");
+  EXPECT_EQ(write_report_line({7, 1048576, 314572800}, std::span(room, 100)), "");
+  EXPECT_FALSE(send_report("/no/such/socket", "{}"));
+  EXPECT_FALSE(send_report(std::string(200, 'a').c_str(), "{}"));
+}
+
+}  // namespace
+}  // namespace cleave::cuda

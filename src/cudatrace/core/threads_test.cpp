@@ -1,0 +1,42 @@
+// The table of allocations from several threads at once.
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "cudatrace/core/block_table.hpp"
+#include "cudatrace/core/kernel_names.hpp"
+
+namespace cleave::cuda {
+namespace {
+
+TEST(Threads, FindTheirOwnAllocations) {
+  BlockTable table;
+  KernelNames names;
+  HighWater most;
+  std::atomic<int> missing{0};
+  const auto run = [&](std::uint64_t thread) {
+    for (std::uint64_t i = 1; i <= 20'000; ++i) {
+      const std::uint64_t name = (i * 8 + thread) * 512;
+      std::optional<Block> lost;
+      if (!table.add(Space::address, name, {i, MemoryKind::device}, lost) || lost) ++missing;
+      most.reach(static_cast<std::int64_t>(i * thread));
+      if (i % 100 == 0) names.tell(reinterpret_cast<const void*>(name), "kernel");
+      if (i % 3 == 0) continue;
+      const auto block = table.take(Space::address, name);
+      if (!block || block->bytes != i) ++missing;
+    }
+  };
+  std::vector<std::thread> threads;
+  for (std::uint64_t i = 0; i < 4; ++i) threads.emplace_back(run, i);
+  for (std::thread& each : threads) each.join();
+  EXPECT_EQ(missing, 0);
+  EXPECT_EQ(most.value(), 60'000);
+  // A third of each thread's, by size: 3 + 6 + ... + 19998.
+  EXPECT_EQ(table.clear()[0], 4 * 3 * (std::int64_t{6666} * 6667 / 2));
+}
+
+}  // namespace
+}  // namespace cleave::cuda

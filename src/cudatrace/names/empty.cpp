@@ -1,0 +1,1 @@
+// The whole source of the libraries that have only a name.
