@@ -35,10 +35,17 @@ constexpr AddCommand* commands[] = {
     add_events,      add_drain,      add_undrain,  add_pause,      add_resume,
     add_scheduler,   add_completion, add_man};
 
-/// `submit` is given words that are another program's: CLI11 would take some of them apart, and its
-/// own options must not be looked for among them. Where the command line ends for us.
+/// Whether the command is given words that are another program's.
+bool takes_a_command(int argc, char** argv) {
+  if (argc < 2) return false;
+  if (std::string_view(argv[1]) == "submit") return true;
+  return argc > 2 && std::string_view(argv[1]) == "forecast" && std::string_view(argv[2]) == "run";
+}
+
+/// CLI11 would take some of these words apart, and options of ours must not be looked for among
+/// them. Where the command line ends for us.
 int own_words(int argc, char** argv) {
-  if (argc < 2 || std::string_view(argv[1]) != "submit") return argc;
+  if (!takes_a_command(argc, argv)) return argc;
   for (int i = 2; i < argc; ++i) {
     if (std::string_view(argv[i]) != "--") continue;
     command_words().assign(argv + i + 1, argv + argc);

@@ -4,7 +4,7 @@
 
 namespace cleave::cli {
 
-AddCommand add_forecast_memory, add_forecast_model, add_forecast_time;
+AddCommand add_forecast_memory, add_forecast_model, add_forecast_run, add_forecast_time;
 
 void add_forecast(CommandLine& program, Run& run) {
   CommandLine* group = program.add_subcommand(
@@ -12,6 +12,7 @@ void add_forecast(CommandLine& program, Run& run) {
   group->require_subcommand();
   add_forecast_memory(*group, run);
   add_forecast_model(*group, run);
+  add_forecast_run(*group, run);
   add_forecast_time(*group, run);
 }
 
