@@ -1,5 +1,7 @@
 #include "api/documents.hpp"
 
+#include <set>
+
 #include "api/time_text.hpp"
 #include "base/format.hpp"
 #include "base/record_json.hpp"
@@ -8,6 +10,8 @@
 namespace cleave {
 
 namespace {
+
+constexpr std::size_t most_stated_times = 64;
 
 /// Answers over the socket: seconds, UTC, every key there.
 struct AnswerForm {
@@ -89,6 +93,22 @@ void check_progress(JsonReader& in, const JobSpec& spec) {
               "then");
 }
 
+void check_times(JsonReader& in, const JobSpec& spec) {
+  if (spec.times.empty()) return;
+  if (spec.expected)
+    in.refuse("times", "it is given in place of expected_s", "leave out one of the two");
+  if (spec.times.size() > most_stated_times)
+    in.refuse("times", fmt::format("it has more than {} times", most_stated_times),
+              "two of different size are enough");
+  std::set<std::string_view> profiles;
+  for (const StatedTime& each : spec.times) {
+    if (!profiles.insert(each.profile).second)
+      in.refuse("times", fmt::format("'{}' is given twice", shown(each.profile)));
+    if (each.time <= Duration::zero())
+      in.refuse("times", fmt::format("'{}' has no time", shown(each.profile)), "give its time_s");
+  }
+}
+
 /// What no row can say, since it is about several fields.
 void check_together(JsonReader& in, const Submission& submission) {
   if (submission.profile.has_value() + submission.memory.has_value() +
@@ -100,6 +120,7 @@ void check_together(JsonReader& in, const Submission& submission) {
     in.refuse("compute_slices", "it is used only with memory_mib",
               "give memory_mib too, or name a profile");
   check_progress(in, submission);
+  check_times(in, submission);
 }
 
 }  // namespace

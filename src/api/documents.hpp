@@ -20,6 +20,7 @@
 #include "base/result.hpp"
 #include "model/job_spec.hpp"
 #include "model/job_state.hpp"
+#include "model/time_source.hpp"
 
 namespace cleave {
 
@@ -57,7 +58,8 @@ struct ApiJob {
   std::int64_t priority = 0;
   bool restartable = false, movable = false;
   std::optional<std::string> progress;  // a word, perhaps one of a later daemon
-  std::optional<Instant> deadline_at, submitted_at, started_at, ended_at;
+  std::optional<Instant> deadline_at, submitted_at, started_at, ended_at, expected_end_at;
+  std::optional<std::string> expected_by;  // a word, perhaps one of a later daemon
   std::int64_t attempts = 0, early_restarts = 0;
   std::optional<MiB> memory;     // the most that was reported as held
   std::optional<double> energy;  // J; not measured yet
@@ -229,6 +231,13 @@ inline constexpr auto fields_of<ApiJob> = std::tuple{
     field("submitted_at", &ApiJob::submitted_at, {.help = "When it was submitted"}),
     field("started_at", &ApiJob::started_at, {.help = "When its latest attempt began"}),
     field("ended_at", &ApiJob::ended_at, {.help = "When it ended for good"}),
+    field("expected_end_at", &ApiJob::expected_end_at,
+          {.help = "When it is expected to end; null unless it runs and its time is known"}),
+    field("expected_by", &ApiJob::expected_by,
+          {.help = "How that is known: from what the job reports, from what it reported on another "
+                   "profile, from declared times, by the law of slices from two of them, or as a "
+                   "guess from one",
+           .words = time_source_names}),
     field("attempts", &ApiJob::attempts, {.help = "Attempts started so far", .least = 0}),
     field("early_restarts", &ApiJob::early_restarts,
           {.help = "Restarts in the last day before its memory would have run out", .least = 0}),

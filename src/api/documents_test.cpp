@@ -78,8 +78,8 @@ TEST(Submissions, AreReadWhole) {
   all.batch = 64;
   all.expected = seconds(120);
   EXPECT_EQ(read_submission(Json::parse(full_submission), "request"), all);
-  EXPECT_EQ(Json::parse(full_submission).size() + 2, field_infos<Submission>.size() - 2)
-      << "all but profile and model, and but what is in the store only";
+  EXPECT_EQ(Json::parse(full_submission).size() + 3, field_infos<Submission>.size() - 2)
+      << "all but profile, model and times, and but what is in the store only";
   Json least{{"command", {"true"}}, {"environment", Json::array()}, {"directory", "/"}};
   Submission read;
   read.argv = {"true"};
@@ -90,6 +90,37 @@ TEST(Submissions, AreReadWhole) {
   EXPECT_EQ(read_submission(least, "request"), read);
   EXPECT_EQ(in_words(read), "Llama-3-8B: 18.2 GiB");
   EXPECT_EQ(text(request_of(read)), "18636 MiB");
+}
+
+TEST(Submissions, StateTimesByProfile) {
+  Json document{{"command", {"true"}}, {"environment", Json::array()}, {"directory", "/"}};
+  document["times"] = {{{"profile", "1g.5gb"}, {"time_s", 310}},
+                       {{"profile", "A100-40GB:7g.40gb"}, {"time_s", 92.5}}};
+  const auto read = read_submission(document, "request");
+  ASSERT_TRUE(read) << read.error().text();
+  EXPECT_EQ(read->times, (std::vector<StatedTime>{{"1g.5gb", seconds(310)},
+                                                  {"A100-40GB:7g.40gb", milliseconds(92500)}}));
+  const auto refused = [&](Json times, const Json& more = Json::object()) {
+    Json other = document;
+    other["times"] = std::move(times);
+    other.update(more);
+    const auto wrong = read_submission(other, "request");
+    return wrong ? std::string("taken") : wrong.error().text();
+  };
+  const auto has = [](const std::string& text, const char* part) {
+    return text.find(part) != std::string::npos;
+  };
+  const Json one{{"profile", "1g.5gb"}, {"time_s", 3}};
+  EXPECT_EQ(refused(Json::array({one})), "taken");
+  EXPECT_TRUE(has(refused(Json::array({one, one})), "given twice"));
+  EXPECT_TRUE(has(refused(Json::array({one}), {{"expected_s", 4}}), "in place of expected_s"));
+  EXPECT_TRUE(has(refused({{{"profile", "1g.5b"}, {"time_s", 3}}}), "did you mean '1g.5gb'"));
+  EXPECT_TRUE(has(refused({{{"profile", "1g.5gb"}}}), "has no time"));
+  for (const Json& wrong :
+       {Json(3), Json("1g.5gb=3"), Json::array({3}), Json::array({{{"time_s", 3}}}),
+        Json::array({{{"profile", "1g.5gb"}, {"time_s", 0}}}),
+        Json::array({{{"profile", "1g.5gb"}, {"time_s", 3}, {"more", 1}}})})
+    EXPECT_NE(refused(wrong), "taken") << wrong;
 }
 
 TEST(Submissions, SayWhatTheJobKeepsAndSoWhatMayBeDoneWithIt) {

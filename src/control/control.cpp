@@ -225,6 +225,10 @@ std::optional<MiB> Control::memory_of(JobNumber number) const {
   return parts_->listing.memory_of(number);
 }
 
+std::optional<ExpectedEnd> Control::expected_end_of(JobNumber number) const {
+  return parts_->listing.expected_end_of(number, {parts_->clock.steady(), parts_->clock.wall()});
+}
+
 std::string Control::why_waits(JobNumber number) {
   if (!parts_->queue) parts_->queue = parts_->listing.queue();
   return parts_->listing.why_waits(number, *parts_->queue);

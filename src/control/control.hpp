@@ -37,6 +37,7 @@
 #include "control/requests.hpp"
 #include "control/settings.hpp"
 #include "control/store.hpp"
+#include "control/verdicts/expected_end.hpp"
 #include "runner/runner.hpp"
 
 namespace cleave {
@@ -95,6 +96,8 @@ class Control {
   [[nodiscard]] const AttemptRecord* attempt_of(JobNumber number) const;
   /// What it last reported to hold.
   [[nodiscard]] std::optional<MiB> memory_of(JobNumber number) const;
+  /// When it is expected to end; empty where it does not run, or nothing is known of its time.
+  [[nodiscard]] std::optional<ExpectedEnd> expected_end_of(JobNumber number) const;
   /// Why a queued job waits, in words. Works the queue out once a step, so that asking for every
   /// job of a listing is cheap.
   [[nodiscard]] std::string why_waits(JobNumber number);

@@ -96,6 +96,11 @@ class RandomRecords {
   void fill(Duration& value) { value = any_time(); }
   void fill(Request& value) { value = any_request(); }
   void fill(Keeps& value) { value = static_cast<Keeps>(random.below(words_of_keeps.size())); }
+  void fill(std::vector<StatedTime>& value) {
+    value.clear();
+    for (std::uint64_t left = random.below(3); left > 0; --left)
+      value.push_back({any_text(), any_time()});
+  }
   template <class Value>
   void fill(std::optional<Value>& value) {
     value.reset();

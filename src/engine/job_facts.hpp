@@ -48,6 +48,8 @@ class JobFacts {
                                                         int /*profile*/) const {
     return std::nullopt;
   }
+  /// When a running job is expected to end, by what it reports where it does.
+  [[nodiscard]] virtual std::optional<Instant> expected_end(JobId) const { return std::nullopt; }
   /// What it is a batch of, and how large that is.
   [[nodiscard]] virtual const std::string* application(JobId) const { return nullptr; }
   [[nodiscard]] virtual std::optional<std::int64_t> batch(JobId) const { return std::nullopt; }

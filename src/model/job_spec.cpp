@@ -4,6 +4,7 @@
 
 #include "base/format.hpp"
 #include "base/text.hpp"
+#include "model/speed_table.hpp"
 
 namespace cleave {
 
@@ -60,6 +61,12 @@ std::optional<WrongValue> wrong_job_name(std::string_view name) {
     return WrongValue{fmt::format("'{}' is a number", shown(name)), "choose another name"};
   if (trimmed(name).empty()) return WrongValue{"it consists of blanks", "choose another name"};
   return std::nullopt;
+}
+
+std::optional<WrongValue> wrong_timed_profile(std::string_view name) {
+  const auto known = check_column(name, "");
+  if (known) return std::nullopt;
+  return WrongValue{known.error().message, known.error().remedy};
 }
 
 std::optional<WrongValue> wrong_directory(std::string_view directory) {

@@ -24,6 +24,13 @@ struct JobCommand {
   friend bool operator==(const JobCommand&, const JobCommand&) = default;
 };
 
+/// A run time that the user knows.
+struct StatedTime {
+  std::string profile;  // PROFILE or MODEL:PROFILE; `none` is the whole GPU without MIG
+  Duration time{};
+  friend bool operator==(const StatedTime&, const StatedTime&) = default;
+};
+
 /// What was asked for; never changes.
 struct JobSpec {
   std::string name;
@@ -42,6 +49,7 @@ struct JobSpec {
   std::optional<std::string> application;          // its jobs have one profile of performance
   std::optional<std::int64_t> batch;
   std::optional<Duration> expected;  // run time on the whole GPU under MIG, where it is known
+  std::vector<StatedTime> times;     // in its place: on some profiles
   friend bool operator==(const JobSpec&, const JobSpec&) = default;
 };
 
@@ -83,6 +91,8 @@ struct Submission : JobCommand, AskedSize, JobSpec {
 /// Names of jobs, applications and models: no control characters, and not a number, since commands
 /// take a job by its number or by its name. An empty name is none.
 [[nodiscard]] std::optional<WrongValue> wrong_job_name(std::string_view name);
+/// Names of profiles with which times are stated.
+[[nodiscard]] std::optional<WrongValue> wrong_timed_profile(std::string_view name);
 [[nodiscard]] std::optional<WrongValue> wrong_directory(std::string_view directory);
 [[nodiscard]] std::optional<WrongValue> wrong_variable(std::string_view variable);
 /// Of the signals that can be sent before a job is stopped; 0 is none.
@@ -153,6 +163,27 @@ inline constexpr auto fields_of<AskedSize> = std::tuple{
     field("model", &AskedSize::model,
           {.help = "A model, sized by the program that submits the job", .option = "--model"}),
 };
+
+template <>
+inline constexpr auto fields_of<StatedTime> = std::tuple{
+    field("profile", &StatedTime::profile,
+          {.help = "PROFILE or MODEL:PROFILE; none is the whole GPU without MIG",
+           .least = 1,
+           .most = longest_job_name,
+           .text = wrong_timed_profile,
+           .needed = true,
+           .always_stored = true}),
+    field("time_s", &StatedTime::time,
+          {.help = "Run time there in seconds",
+           .stored = "time_ns",
+           .least = 0,
+           .most = longest_job_time,
+           .above_least = true,
+           .needed = true,
+           .always_stored = true}),
+};
+template <>
+inline constexpr std::string_view schema_of<StatedTime> = "StatedTime";
 
 template <>
 inline constexpr auto fields_of<JobSpec> = std::tuple{
@@ -231,6 +262,10 @@ inline constexpr auto fields_of<JobSpec> = std::tuple{
            .least = 0,
            .most = longest_job_time,
            .above_least = true}),
+    field("times", &JobSpec::times,
+          {.help = "Known run times by profile, in place of the expected one; two of different "
+                   "size give the others by the law of slices",
+           .option = "--times"}),
 };
 
 template <>

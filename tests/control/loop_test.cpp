@@ -326,6 +326,39 @@ TEST_F(Loop, AnotherSchedulerIsRefusedWhereItCannotBe) {
   EXPECT_EQ(control->scheduler(), "scheme-b") << "it is remembered";
 }
 
+TEST_F(Loop, TheExpectedEndFollowsWhatAJobReports) {
+  NewJob timed = sized("1g.5gb");
+  timed.spec.times = {{"1g.5gb", 1000s}, {"7g.40gb", 300s}};
+  const JobNumber number = submit(timed, 101s);
+  FakeCourse course;
+  course.runs = 101s;
+  for (std::int64_t i = 1; i <= 100; ++i) course.reports.push_back({i, {i, 100, MiB{1}, MiB{1}}});
+  jobs.plan({number, 1}, course);
+  EXPECT_FALSE(control->expected_end_of(number)) << "it does not run";
+  run(1s);
+  const auto seconds_left = [&] {
+    return in_seconds(control->expected_end_of(number)->at - moment().wall);
+  };
+  ASSERT_TRUE(control->expected_end_of(number));
+  EXPECT_EQ(control->expected_end_of(number)->source, TimeSource::declared);
+  EXPECT_GT(seconds_left(), 980);
+  run(40s);
+  EXPECT_EQ(control->expected_end_of(number)->source, TimeSource::reports);
+  EXPECT_NEAR(seconds_left(), 60, 2);
+  // Another daemon hears all reports again, at once.
+  begin();
+  run(500ms);
+  ASSERT_TRUE(control->expected_end_of(number));
+  EXPECT_NE(control->expected_end_of(number)->source, TimeSource::reports);
+  EXPECT_GT(seconds_left(), 500) << "it knows how far the job is, and no pace";
+  run(10s);
+  EXPECT_EQ(control->expected_end_of(number)->source, TimeSource::reports);
+  EXPECT_NEAR(seconds_left(), 50, 10);
+  run(60s);
+  EXPECT_EQ(record(number).state, JobState::finished);
+  EXPECT_FALSE(control->expected_end_of(number));
+}
+
 TEST_F(Loop, WhatAJobReportedStaysItsOwnWhenTheEngineIsRebuilt) {
   settings.forecaster = "running-max";
   begin();

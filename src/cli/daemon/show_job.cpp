@@ -48,6 +48,28 @@ std::string allowances(const ApiJob& job) {
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
+/// How the expected end is known, in words; a later daemon may know other ways.
+std::string known_by(const std::string& word) {
+  constexpr std::pair<TimeSource, std::string_view> words[] = {
+      {TimeSource::guess, "a guess from one profile, off by 30 to 40 %"},
+      {TimeSource::declared, "as declared"},
+      {TimeSource::law, "by the law of slices from declared times"},
+      {TimeSource::earlier_reports, "from the pace reported on another profile"},
+      {TimeSource::reports, "by what it reports"}};
+  for (const auto& [source, text] : words)
+    if (name(source) == word) return std::string(text);
+  return visible(word);
+}
+
+std::string expected_end_text(const ApiJob& job, Instant now) {
+  if (!job.expected_end_at) return {};
+  const Duration left = *job.expected_end_at - now;
+  return fmt::format("{}, {}; {}", local_time(*job.expected_end_at),
+                     left < Duration::zero() ? fmt::format("{} ago", human(-left))
+                                             : fmt::format("in {}", human(left)),
+                     known_by(job.expected_by.value_or("")));
+}
+
 /// Why an attempt ended.
 std::string end_of(const ApiAttempt& attempt) {
   std::string end = visible(attempt.end);
@@ -97,6 +119,7 @@ void print_job(const ApiJob& job, Instant now) {
   if (job.ended_at) line("ended", local_time(*job.ended_at));
   if (job.deadline_at) line("deadline", local_time(*job.deadline_at));
   line("time", time_text(job, now));
+  line("expected end", expected_end_text(job, now));
   print_history(job, now);
 }
 

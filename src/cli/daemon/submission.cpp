@@ -14,6 +14,8 @@
 #include "base/terminal_text.hpp"
 #include "base/text.hpp"
 #include "cli/forecast/model_input.hpp"
+#include "model/speed_table.hpp"
+#include "physics/profile_times.hpp"
 
 namespace cleave::cli {
 
@@ -126,6 +128,9 @@ constexpr OptionHelp option_helps[] = {
      "What the job keeps of its work when it is moved, stopped or lost: all of it (a server: "
      "--restartable and --movable follow), what its last checkpoint holds (it may be stopped, and "
      "started again elsewhere), or nothing"},
+    {"times",
+     "Run times that are known, in place of --expected: 1g.5gb=310,7g.40gb=92 in seconds; two of "
+     "different size give those on other profiles by the law of slices"},
     {"checkpoint_signal",
      "Signal sent before the job is stopped in order to be restarted: USR1, SIGUSR1 or a number"},
 };
@@ -142,7 +147,7 @@ constexpr std::size_t row_of(std::string_view key) {
 
 /// Whether the option's word is taken as it is: the others are turned into what the row bounds.
 bool is_plain(const FieldInfo& field) {
-  return field.key != "memory_mib" && field.key != "checkpoint_signal";
+  return field.key != "memory_mib" && field.key != "checkpoint_signal" && field.key != "times";
 }
 
 Check check_of(const FieldInfo& field) {
@@ -236,6 +241,7 @@ void SubmitOptions::add(CommandLine& command) {
   Option* model = added[row_of("model")];
   profile->excludes(memory)->excludes(model);
   memory->excludes(model);
+  added[row_of("times")]->excludes(added[row_of("expected_s")]);
   added[row_of("compute_slices")]->needs(memory);
   added[row_of("checkpoint_grace_s")]->needs(added[row_of("checkpoint_signal")]);
   add_model_options(command, model);
@@ -288,6 +294,11 @@ Result<void> SubmitOptions::put_row(Json& to, std::size_t row) const {
                               field.most / 1024, shown(text)),
                   "leave it out if the need is unknown");
     to[key] = size->value;
+  } else if (key == "times") {
+    const auto times = parse_by_profile(text, "--times", {"time", "give seconds"});
+    if (!times) return std::unexpected(times.error());
+    for (const auto& [profile, seconds] : *times)
+      to[key].push_back({{"profile", profile}, {"time_s", seconds}});
   } else if (key == "checkpoint_signal") {
     const auto signal = signal_of(text);
     if (!signal) return std::unexpected(signal.error());
@@ -318,6 +329,18 @@ Result<Json> SubmitOptions::document(const std::vector<std::string>& command,
   if (const auto sound = read_submission(document, document_name); !sound)
     return std::unexpected(of_its_option(sound.error()));
   return document;
+}
+
+std::string SubmitOptions::times_remark() const {
+  if (text_of("times").empty()) return {};
+  auto table = parse_by_profile(text_of("times"), "--times", {"time", ""});
+  if (!table) return {};
+  for (auto& [profile, number] : *table) number = 1 / number;
+  for (const GpuModel& model : gpu_models())
+    if (fitted_job(*table, model))
+      return fmt::format("times on other profiles follow by the law of slices: {}",
+                         law_error_text(model, TimeBasis::between));
+  return fmt::format("{}; {}", one_profile_is_not_enough, two_profiles_are);
 }
 
 Error of_its_option(Error error) {

@@ -24,6 +24,8 @@ class SubmitOptions {
   /// model, if there is one. `left_out`: as of environment_of.
   [[nodiscard]] Result<Json> document(const std::vector<std::string>& command,
                                       std::vector<std::string>& left_out) const;
+  /// What the times that were given say of other profiles, for people; empty where none were.
+  [[nodiscard]] std::string times_remark() const;
 
  private:
   static constexpr const auto& rows = field_infos<Submission>;

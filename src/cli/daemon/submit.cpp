@@ -198,6 +198,8 @@ Result<int> submit(const Options& options) {
   if (!job) return std::unexpected(job.error());
   // With --follow standard output is the job's.
   if (!options.json) fmt::print(options.follow ? stderr : stdout, "job {}\n", job->id);
+  if (const std::string remark = options.job.times_remark(); !options.json && !remark.empty())
+    fmt::print(stderr, "cleave: {}\n", remark);
   if (!options.wait && !options.follow) {
     if (options.json) print(*document);
     return 0;

@@ -1,27 +1,27 @@
 #include "control/brain/brain.hpp"
 
 #include "base/format.hpp"
+#include "control/verdicts/expected_end.hpp"
 #include "engine/engine.hpp"
 #include "engine/job_facts.hpp"
 #include "engine/refusals.hpp"
 #include "engine/scheduler.hpp"
 #include "forecast/memory/forecaster.hpp"
-#include "physics/speed.hpp"
 
 namespace cleave {
 
 namespace {
 
-/// What the daemon lets schedulers know of jobs, which is what their users said, by the engine's
-/// number of a job.
+/// What the daemon lets schedulers know of jobs, which is what their users said and what they have
+/// reported, by the engine's number of a job.
 class KnownFacts final : public JobFacts {
  public:
   /// What is known of one job.
   struct Of {
     std::int64_t priority = 0;
-    std::optional<Instant> deadline, running_since;
+    std::optional<Instant> deadline, running_since, expected_end;
     bool movable = false, restartable = false;
-    std::optional<Duration> expected;  // on the whole GPU under MIG
+    JobTimes times;
     std::optional<std::string> application;
     std::optional<std::int64_t> batch;
   };
@@ -29,6 +29,11 @@ class KnownFacts final : public JobFacts {
   void begin(const Fleet* fleet) {
     fleet_ = fleet;
     jobs_.clear();
+  }
+  /// What may change while it runs.
+  void learn(JobId job, JobTimes times, std::optional<Instant> expected_end) {
+    jobs_[index(job)].times = std::move(times);
+    jobs_[index(job)].expected_end = expected_end;
   }
   void set(JobId job, Of facts) {
     if (jobs_.size() <= index(job)) jobs_.resize(index(job) + 1);
@@ -46,12 +51,13 @@ class KnownFacts final : public JobFacts {
   }
   [[nodiscard]] std::optional<Duration> time_on(JobId job, std::size_t kind,
                                                 int profile) const override {
-    if (!of(job).expected) return std::nullopt;
     const GpuModel& gpu = fleet_->graphs()[kind]->geometry().model();
-    const auto speed = speed_on({}, gpu, gpu.profiles[static_cast<std::size_t>(profile)]);
-    if (!speed) return std::nullopt;
-    return std::chrono::duration_cast<Duration>(
-        std::chrono::duration<double>(in_seconds(*of(job).expected) / speed->relative));
+    const auto time =
+        cleave::time_on(of(job).times, gpu, &gpu.profiles[static_cast<std::size_t>(profile)]);
+    return time ? std::optional(time->time) : std::nullopt;
+  }
+  [[nodiscard]] std::optional<Instant> expected_end(JobId job) const override {
+    return of(job).expected_end;
   }
   [[nodiscard]] const std::string* application(JobId job) const override {
     return of(job).application ? &*of(job).application : nullptr;
@@ -220,6 +226,21 @@ Duration Brain::next_wake() const {
   return wakes_.empty() ? Duration::max() : *wakes_.begin();
 }
 
+std::optional<Instant> Brain::end_of(const LiveJob& job) const {
+  if (!job.main) return std::nullopt;
+  const JobPlace& place = job.attempts.at(*job.main).place;
+  if (index(place.gpu) >= parts_->fleet.size()) return std::nullopt;
+  const std::size_t kind = parts_->fleet[place.gpu].kind;
+  const auto end = expected_end(job, parts_->fleet.graphs()[kind]->geometry().model(),
+                                {clock_->steady(), clock_->wall()});
+  return end ? std::optional(end->at - clock_->wall_offset()) : std::nullopt;
+}
+
+void Brain::learnt(const LiveJob& job) {
+  if (!active() || !job.id) return;
+  parts_->facts.learn(*job.id, times_of(job), end_of(job));
+}
+
 void Brain::admit(LiveJob& job) {
   job.id = static_cast<JobId>(parts_->numbers.size());
   parts_->numbers.push_back(job.record.number);
@@ -232,7 +253,8 @@ void Brain::admit(LiveJob& job) {
   facts.priority = spec.priority;
   facts.movable = may_be_moved(spec);
   facts.restartable = may_be_restarted(spec);
-  facts.expected = spec.expected;
+  facts.times = times_of(job);
+  facts.expected_end = end_of(job);
   facts.application = spec.application;
   facts.batch = spec.batch;
   parts_->facts.set(*job.id, std::move(facts));

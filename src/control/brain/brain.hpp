@@ -94,6 +94,8 @@ class Brain {
   /// The event that the job waits, and that it runs where it is. Both number the job; tell it next.
   [[nodiscard]] Event submission_of(LiveJob& job);
   [[nodiscard]] Event adoption_of(LiveJob& job, const JobPlace& place);
+  /// The job has begun, or has reported how far it is: schedulers may know its times and its end.
+  void learnt(const LiveJob& job);
   [[nodiscard]] JobNumber number_of(JobId id) const;
   /// What a job of the engine asks for now.
   [[nodiscard]] const Request& request_of(JobId id) const;
@@ -101,6 +103,8 @@ class Brain {
  private:
   struct Parts;
   void admit(LiveJob& job);
+  /// When it is expected to end, on the engine's clock.
+  [[nodiscard]] std::optional<Instant> end_of(const LiveJob& job) const;
 
   const Clock* clock_;
   CarryOut carry_out_;

@@ -30,6 +30,14 @@ std::optional<MiB> Listing::memory_of(JobNumber number) const {
   return job->attempts.at(*job->main).last_reported;
 }
 
+std::optional<ExpectedEnd> Listing::expected_end_of(JobNumber number, Moment now) const {
+  const LiveJob* job = node_.find(number);
+  if (job == nullptr || !job->main) return std::nullopt;
+  const LiveAttempt& attempt = job->attempts.at(*job->main);
+  if (!attempt.placed || index(attempt.place.gpu) >= node_.gpus.size()) return std::nullopt;
+  return expected_end(*job, node_.gpu(attempt.place.gpu).geometry().model(), now);
+}
+
 QueueView Listing::queue() const {
   QueueView view;
   std::size_t before = 0;

@@ -8,6 +8,7 @@
 
 #include "control/loop/gpu_listener.hpp"
 #include "control/requests.hpp"
+#include "control/verdicts/expected_end.hpp"
 
 namespace cleave {
 
@@ -32,6 +33,7 @@ class Listing {
   [[nodiscard]] std::vector<const JobRecord*> jobs() const;
   [[nodiscard]] const AttemptRecord* attempt_of(JobNumber number) const;
   [[nodiscard]] std::optional<MiB> memory_of(JobNumber number) const;
+  [[nodiscard]] std::optional<ExpectedEnd> expected_end_of(JobNumber number, Moment now) const;
   [[nodiscard]] std::vector<GpuStatus> gpus() const;
   [[nodiscard]] std::vector<std::string> troubles() const;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/format.hpp"
+#include "control/verdicts/expected_end.hpp"
 #include "control/verdicts/gpu_verdicts.hpp"
 #include "forecast/memory/usual_workspace.hpp"
 
@@ -59,11 +60,21 @@ void ProcessListener::began(LiveJob& job, LiveAttempt& attempt, std::int64_t pid
     job.record.reason.clear();
   }
   book_.note(job);
+  brain_.learnt(job);
+}
+
+/// How far it is, and with that when it will end.
+void ProcessListener::progressed(LiveJob& job, LiveAttempt& attempt, const MemoryReport& report) {
+  attempt.progress.add(report.iteration, report.iterations, clock_.steady());
+  if (!attempt.placed || attempt.record.end || job.main != attempt.record.key.attempt) return;
+  const GpuModel& model = node_.gpu(attempt.place.gpu).geometry().model();
+  if (learn_pace(job, attempt, model, clock_.steady())) brain_.learnt(job);
 }
 
 void ProcessListener::reported(LiveJob& job, LiveAttempt& attempt, const NumberedReport& numbered) {
   const MemoryReport report = with_usual_workspace(numbered.report, node_.architecture_of(attempt));
   attempt.reports.add(report);
+  progressed(job, attempt, report);
   attempt.last_reported = report.held();
   attempt.record.peak = std::max(attempt.record.peak.value_or(MiB{}), report.held());
   attempt.beyond = attempt.capacity && report.beyond(*attempt.capacity);

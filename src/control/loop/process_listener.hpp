@@ -36,6 +36,7 @@ class ProcessListener {
   void hear(const RunnerEvent& event);
   void began(LiveJob& job, LiveAttempt& attempt, std::int64_t pid);
   void reported(LiveJob& job, LiveAttempt& attempt, const NumberedReport& report);
+  void progressed(LiveJob& job, LiveAttempt& attempt, const MemoryReport& report);
   void heard_of_end(LiveJob& job, LiveAttempt& attempt, const ProcessOutcome& outcome);
 
   const Clock& clock_;

@@ -9,8 +9,10 @@
 #include <string>
 
 #include "control/job_record.hpp"
+#include "control/node/reported_progress.hpp"
 #include "model/geometry.hpp"
 #include "model/ids.hpp"
+#include "model/job.hpp"
 #include "runner/reports/report_series.hpp"
 
 namespace cleave {
@@ -28,6 +30,7 @@ struct LiveAttempt {
   JobPlace place;
   std::optional<MiB> capacity;
   ReportSeries reports;
+  ReportedProgress progress;
   std::optional<MiB> last_reported;  // as held
   std::optional<MiB> seen;           // the most that the driver showed in its instance
   bool beyond = false;               // its last report asked for more than the instance has
@@ -46,8 +49,11 @@ struct LiveJob {
   std::optional<std::int64_t> replica;  // the attempt that is to take over from it
   std::optional<int> last_code;         // with which it ran out of memory
   std::optional<std::string> rejected;  // why the current engine will not run it
-  std::int64_t not_started = 0;         // failed starts in a row
-  std::optional<Duration> not_before;   // it does not enter the queue before that
+  /// 1 / seconds of all its work by the pace that its attempts reported, by MODEL:PROFILE.
+  SpeedTable reported;
+  double done = 0;                     // the share of its work that was reported last
+  std::int64_t not_started = 0;        // failed starts in a row
+  std::optional<Duration> not_before;  // it does not enter the queue before that
 };
 
 }  // namespace cleave

@@ -192,6 +192,7 @@ void Service::submit(const ApiCallPtr& call) {
         const JobRecord* record = doors_.control.job(id);
         if (record == nullptr) return reply_with_job(call, id, fmt::format("job {}", id));
         ApiJob view = job_view(*record, doors_.control.attempt_of(id), index_of());
+        add_expected_end(view, doors_.control.expected_end_of(id));
         view.command = command.argv;
         view.directory = command.working_directory;
         if (const AttemptRecord* attempt = doors_.control.attempt_of(id))
@@ -259,6 +260,7 @@ void Service::reply_with_job(const ApiCallPtr& call, JobNumber number, std::stri
     view.directory = (*command)->working_directory;
   }
   if (const auto memory = doors_.control.memory_of(number)) view.memory = memory;
+  add_expected_end(view, doors_.control.expected_end_of(number));
   // What it has reported since its start is not in the store yet.
   for (const AttemptRecord& attempt : *attempts)
     view.history.push_back(
@@ -277,6 +279,7 @@ ApiJob Service::list_view(const JobRecord& job, const AttemptRecord* stored,
   ApiJob view = job_view(job, latest != nullptr ? latest : stored, indices);
   if (job.state == JobState::queued) view.reason = doors_.control.why_waits(job.number);
   if (const auto memory = doors_.control.memory_of(job.number)) view.memory = memory;
+  add_expected_end(view, doors_.control.expected_end_of(job.number));
   return view;
 }
 

@@ -75,6 +75,12 @@ ApiJob job_view(const JobRecord& job, const AttemptRecord* attempt, const GpuInd
   return view;
 }
 
+void add_expected_end(ApiJob& view, const std::optional<ExpectedEnd>& end) {
+  if (!end) return;
+  view.expected_end_at = end->at;
+  view.expected_by = std::string(name(end->source));
+}
+
 ApiAttempt attempt_view(const AttemptRecord& attempt, const GpuIndexOf& index_of) {
   ApiAttempt view;
   view.attempt = attempt.key.attempt;

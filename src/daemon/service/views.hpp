@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "api/documents.hpp"
@@ -16,6 +17,8 @@ using GpuIndexOf = std::function<std::int64_t(const std::string&)>;
 /// `attempt`: its latest, or null. The instance is shown while the job holds one.
 [[nodiscard]] ApiJob job_view(const JobRecord& job, const AttemptRecord* attempt,
                               const GpuIndexOf& index_of);
+/// When it is expected to end, and how that is known.
+void add_expected_end(ApiJob& view, const std::optional<ExpectedEnd>& end);
 [[nodiscard]] ApiAttempt attempt_view(const AttemptRecord& attempt, const GpuIndexOf& index_of);
 /// `sees`: whether the client may know of this job.
 [[nodiscard]] ApiGpu gpu_view(const GpuStatus& gpu, const std::function<bool(JobNumber)>& sees);

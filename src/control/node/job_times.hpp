@@ -1,0 +1,43 @@
+#pragma once
+// How long a job takes on each profile, as far as is known: from what its user said, and better,
+// from how fast it was seen to go. Times on profiles of which nothing is known follow by the law of
+// slices (physics/profile_times.hpp), or are a guess where only one is known.
+
+#include <optional>
+#include <string_view>
+
+#include "base/time.hpp"
+#include "model/gpu_model.hpp"
+#include "model/job.hpp"
+#include "model/job_spec.hpp"
+#include "model/time_source.hpp"
+
+namespace cleave {
+
+/// A time and where it is from.
+struct ExpectedTime {
+  Duration time;
+  TimeSource source;
+  friend bool operator==(const ExpectedTime&, const ExpectedTime&) = default;
+};
+
+/// What is known of a job's times; tables have 1 / seconds of all its work.
+struct JobTimes {
+  std::optional<Duration> expected;  // on the largest profile
+  SpeedTable declared;
+  SpeedTable reported;  // by MODEL:PROFILE
+  friend bool operator==(const JobTimes&, const JobTimes&) = default;
+};
+
+/// What the user said.
+[[nodiscard]] JobTimes declared_times(const JobSpec& spec);
+
+/// MODEL:PROFILE, and MODEL:none for the whole GPU without MIG, where the profile is null.
+[[nodiscard]] std::string column_of(const GpuModel& model, const Profile* profile);
+
+/// The time of all work on the profile, or on the whole GPU without MIG where that is null. Empty
+/// where nothing is known, and where the job may not fit.
+[[nodiscard]] std::optional<ExpectedTime> time_on(const JobTimes& times, const GpuModel& model,
+                                                  const Profile* profile);
+
+}  // namespace cleave
