@@ -20,6 +20,7 @@ struct Described {
 const std::vector<Described>& all_described() {
   static const std::vector<Described> all = {
       {"Submission", field_infos<Submission>, false},
+      {"StatedTime", field_infos<StatedTime>, false},
       {"Place", field_infos<ApiPlace>},
       {"Attempt", field_infos<ApiAttempt>},
       {"ListedJob", field_infos<ApiJob>, true, false},

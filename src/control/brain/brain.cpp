@@ -21,7 +21,7 @@ class KnownFacts final : public JobFacts {
     std::int64_t priority = 0;
     std::optional<Instant> deadline, running_since, expected_end;
     bool movable = false, restartable = false;
-    JobTimes times;
+    KnownJobTimes times;
     std::optional<std::string> application;
     std::optional<std::int64_t> batch;
   };
@@ -31,7 +31,7 @@ class KnownFacts final : public JobFacts {
     jobs_.clear();
   }
   /// What may change while it runs.
-  void learn(JobId job, JobTimes times, std::optional<Instant> expected_end) {
+  void learn(JobId job, KnownJobTimes times, std::optional<Instant> expected_end) {
     jobs_[index(job)].times = std::move(times);
     jobs_[index(job)].expected_end = expected_end;
   }

@@ -48,7 +48,7 @@ std::optional<double> guessed(const SpeedTable& table, const GpuModel& model,
   return std::nullopt;
 }
 
-std::optional<KnownSpeed> declared_speed(const JobTimes& times, const GpuModel& model,
+std::optional<KnownSpeed> declared_speed(const KnownJobTimes& times, const GpuModel& model,
                                          const Profile* profile) {
   if (const auto speed = listed(times.declared, model, profile))
     return KnownSpeed{*speed, TimeSource::declared};
@@ -66,7 +66,7 @@ std::optional<KnownSpeed> declared_speed(const JobTimes& times, const GpuModel& 
 
 /// From the pace on another profile of this model: by the law from two of them, else by the ratio
 /// that the declared times have.
-std::optional<KnownSpeed> rescaled_speed(const JobTimes& times, const GpuModel& model,
+std::optional<KnownSpeed> rescaled_speed(const KnownJobTimes& times, const GpuModel& model,
                                          const Profile* profile) {
   if (fitted_job(times.reported, model))
     if (const auto speed = by_law(times.reported, model, profile))
@@ -86,7 +86,7 @@ std::optional<KnownSpeed> rescaled_speed(const JobTimes& times, const GpuModel& 
   return speed ? std::optional(KnownSpeed{*speed, TimeSource::guess}) : std::nullopt;
 }
 
-std::optional<KnownSpeed> known_speed(const JobTimes& times, const GpuModel& model,
+std::optional<KnownSpeed> known_speed(const KnownJobTimes& times, const GpuModel& model,
                                       const Profile* profile) {
   if (const auto speed = listed(times.reported, model, profile))
     return KnownSpeed{*speed, TimeSource::reports};
@@ -96,8 +96,8 @@ std::optional<KnownSpeed> known_speed(const JobTimes& times, const GpuModel& mod
 
 }  // namespace
 
-JobTimes declared_times(const JobSpec& spec) {
-  JobTimes times;
+KnownJobTimes declared_times(const JobSpec& spec) {
+  KnownJobTimes times;
   times.expected = spec.expected;
   for (const StatedTime& each : spec.times)
     if (each.time > Duration::zero()) times.declared[each.profile] = 1 / in_seconds(each.time);
@@ -108,7 +108,7 @@ std::string column_of(const GpuModel& model, const Profile* profile) {
   return fmt::format("{}:{}", model.key, profile != nullptr ? profile->name : mig_off);
 }
 
-std::optional<ExpectedTime> time_on(const JobTimes& times, const GpuModel& model,
+std::optional<ExpectedTime> time_on(const KnownJobTimes& times, const GpuModel& model,
                                     const Profile* profile) {
   const auto known = known_speed(times, model, profile);
   if (!known || !(known->speed > 0)) return std::nullopt;

@@ -22,22 +22,22 @@ struct ExpectedTime {
 };
 
 /// What is known of a job's times; tables have 1 / seconds of all its work.
-struct JobTimes {
+struct KnownJobTimes {
   std::optional<Duration> expected;  // on the largest profile
   SpeedTable declared;
   SpeedTable reported;  // by MODEL:PROFILE
-  friend bool operator==(const JobTimes&, const JobTimes&) = default;
+  friend bool operator==(const KnownJobTimes&, const KnownJobTimes&) = default;
 };
 
 /// What the user said.
-[[nodiscard]] JobTimes declared_times(const JobSpec& spec);
+[[nodiscard]] KnownJobTimes declared_times(const JobSpec& spec);
 
 /// MODEL:PROFILE, and MODEL:none for the whole GPU without MIG, where the profile is null.
 [[nodiscard]] std::string column_of(const GpuModel& model, const Profile* profile);
 
 /// The time of all work on the profile, or on the whole GPU without MIG where that is null. Empty
 /// where nothing is known, and where the job may not fit.
-[[nodiscard]] std::optional<ExpectedTime> time_on(const JobTimes& times, const GpuModel& model,
+[[nodiscard]] std::optional<ExpectedTime> time_on(const KnownJobTimes& times, const GpuModel& model,
                                                   const Profile* profile);
 
 }  // namespace cleave

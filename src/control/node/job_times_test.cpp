@@ -23,11 +23,11 @@ JobSpec with_times(std::vector<StatedTime> times) {
   spec.times = std::move(times);
   return spec;
 }
-double seconds(const JobTimes& times, std::string_view on) {
+double seconds(const KnownJobTimes& times, std::string_view on) {
   const auto time = time_on(times, a100(), profile(on));
   return time ? in_seconds(time->time) : 0;
 }
-TimeSource source(const JobTimes& times, std::string_view on) {
+TimeSource source(const KnownJobTimes& times, std::string_view on) {
   const auto time = time_on(times, a100(), profile(on));
   EXPECT_TRUE(time) << on;
   return time ? time->source : TimeSource::guess;
@@ -41,19 +41,20 @@ TEST(JobTimes, NothingIsKnownOfAJobThatSaysNothing) {
 TEST(JobTimes, OneTimeIsAGuessElsewhere) {
   JobSpec spec;
   spec.expected = 100s;
-  const JobTimes times = declared_times(spec);
+  const KnownJobTimes times = declared_times(spec);
   EXPECT_DOUBLE_EQ(seconds(times, "7g.40gb"), 100);
   EXPECT_EQ(source(times, "7g.40gb"), TimeSource::declared);
   EXPECT_NEAR(seconds(times, "1g.5gb"), 700, 1e-6) << "14 of 98 SMs";
   EXPECT_EQ(source(times, "1g.5gb"), TimeSource::guess);
-  const JobTimes small = declared_times(with_times({{"1g.5gb", 700s}}));
+  const KnownJobTimes small = declared_times(with_times({{"1g.5gb", 700s}}));
   EXPECT_NEAR(seconds(small, "7g.40gb"), 100, 1e-6);
   EXPECT_EQ(source(small, "7g.40gb"), TimeSource::guess);
   EXPECT_EQ(source(small, "1g.5gb"), TimeSource::declared);
 }
 
 TEST(JobTimes, TwoTimesGiveTheOthersByTheOneLaw) {
-  const JobTimes times = declared_times(with_times({{"1g.5gb", 310s}, {"A100-40GB:7g.40gb", 92s}}));
+  const KnownJobTimes times =
+      declared_times(with_times({{"1g.5gb", 310s}, {"A100-40GB:7g.40gb", 92s}}));
   const auto by_law = complete_times(times.declared, a100());
   ASSERT_TRUE(by_law);
   for (const ProfileTime& each : by_law->profiles) {
@@ -62,13 +63,13 @@ TEST(JobTimes, TwoTimesGiveTheOthersByTheOneLaw) {
               each.basis == TimeBasis::known ? TimeSource::declared : TimeSource::law);
   }
   EXPECT_NEAR(in_seconds(time_on(times, a100(), nullptr)->time), 92, 1e-6) << "without MIG";
-  const JobTimes large = declared_times(with_times({{"3g.20gb", 120s}, {"7g.40gb", 92s}}));
+  const KnownJobTimes large = declared_times(with_times({{"3g.20gb", 120s}, {"7g.40gb", 92s}}));
   EXPECT_FALSE(time_on(large, a100(), profile("1g.5gb"))) << "it may not fit there";
   EXPECT_FALSE(time_on(times, **find_gpu_model("A30-24GB"), nullptr)) << "another model";
 }
 
 TEST(JobTimes, WhatWasReportedGoesBeforeWhatWasDeclared) {
-  JobTimes times = declared_times(with_times({{"1g.5gb", 310s}, {"7g.40gb", 92s}}));
+  KnownJobTimes times = declared_times(with_times({{"1g.5gb", 310s}, {"7g.40gb", 92s}}));
   times.reported["A100-40GB:1g.5gb"] = 1 / 620.0;  // twice the time that was declared
   EXPECT_NEAR(seconds(times, "1g.5gb"), 620, 1e-6);
   EXPECT_EQ(source(times, "1g.5gb"), TimeSource::reports);
@@ -82,7 +83,7 @@ TEST(JobTimes, WhatWasReportedGoesBeforeWhatWasDeclared) {
 }
 
 TEST(JobTimes, OnePaceAloneIsAGuessElsewhere) {
-  JobTimes times;
+  KnownJobTimes times;
   times.reported["A100-40GB:1g.5gb"] = 1 / 700.0;
   EXPECT_EQ(source(times, "1g.5gb"), TimeSource::reports);
   EXPECT_NEAR(seconds(times, "7g.40gb"), 100, 1e-6);

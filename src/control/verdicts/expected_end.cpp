@@ -23,8 +23,8 @@ const Profile* profile_of(const LiveAttempt& attempt, const GpuModel& model) {
 
 }  // namespace
 
-JobTimes times_of(const LiveJob& job) {
-  JobTimes times = declared_times(job.record.spec);
+KnownJobTimes times_of(const LiveJob& job) {
+  KnownJobTimes times = declared_times(job.record.spec);
   times.reported = job.reported;
   return times;
 }

@@ -18,7 +18,7 @@ struct ExpectedEnd {
 };
 
 /// What is known of the job's times: what its user said, and what it has reported.
-[[nodiscard]] JobTimes times_of(const LiveJob& job);
+[[nodiscard]] KnownJobTimes times_of(const LiveJob& job);
 
 /// Of the attempt that counts, on a GPU of this model; empty where no time is known, or none runs.
 [[nodiscard]] std::optional<ExpectedEnd> expected_end(const LiveJob& job, const GpuModel& model,

@@ -35,6 +35,8 @@ DynaPJobs::DynaPJobs(const SchedulerSetup& setup, const DynaPOptions& options)
 }
 
 std::optional<Instant> DynaPJobs::end(JobId job) const {
+  if (facts_ != nullptr)
+    if (const auto end = facts_->expected_end(job)) return end;
   const Job& known = jobs_[index(job)];
   if (!known.jct) return std::nullopt;
   return known.since + *known.jct;

@@ -37,7 +37,8 @@ class DynaPJobs {
   [[nodiscard]] const PartitionPlan& plan(JobId job, std::size_t kind) const {
     return jobs_[index(job)].plans[kind];
   }
-  /// When a running job ends, as predicted; nullopt where that is unknown.
+  /// When a running job ends, by its reports or as predicted when it began; nullopt where that is
+  /// unknown.
   [[nodiscard]] std::optional<Instant> end(JobId job) const;
   [[nodiscard]] const PartitionChooser& chooser() const { return chooser_; }
   /// As it was when plans were last made again.

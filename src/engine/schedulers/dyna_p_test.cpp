@@ -240,5 +240,31 @@ TEST(DynaP, JobsThatEndTogetherStandTogether) {
   EXPECT_EQ(place("end"), "0 1g.6gb@3");
 }
 
+TEST(DynaP, EndsFollowWhatJobsReport) {
+  DynaPWorld world("oracle:place=end", "1xA30-24GB");
+  for (const int length : {100, 20, 1000, 20}) world.submit({profile_job("1g.6gb", length)}, at(0));
+  world.end_until(at(30));
+  world.report_end(0, at(1000));
+  world.report_end(2, at(100));
+  world.submit({profile_job("1g.6gb", 970)}, at(30));
+  EXPECT_EQ(world.place(4), "0 1g.6gb@1") << "beside the one that will end with it now";
+}
+
+// By what was declared most is left, by what is reported hardly anything.
+TEST(DynaP, NobodyIsStoppedWhoReportsToBeNearlyDone) {
+  const auto stops = [](bool reports) {
+    DynaPWorld world("oracle:alpha=0;beta=0", "1xA30-24GB");
+    for (int i = 0; i < 4; ++i) world.submit({profile_job("1g.6gb", 1000)}, at(0));
+    world.end(JobId{0}, at(10));
+    world.end(JobId{2}, at(10));
+    for (const unsigned job : {1U, 3U})
+      if (reports) world.report_end(job, at(110));
+    world.submit({profile_job("2g.12gb", 1000)}, at(100));
+    return world.stops();
+  };
+  EXPECT_EQ(stops(false), 2U) << "100 s of each are lost, 900 s of waiting spared";
+  EXPECT_EQ(stops(true), 0U) << "10 s of waiting spared";
+}
+
 }  // namespace
 }  // namespace cleave

@@ -42,9 +42,14 @@ class WorldFacts final : public JobFacts {
     return Duration{
         std::llround(static_cast<double>(of(job).full.count()) / std::pow(share, of(job).bend))};
   }
+  [[nodiscard]] std::optional<Instant> expected_end(JobId job) const override {
+    const auto found = reported.find(job);
+    return found == reported.end() ? std::nullopt : std::optional(found->second);
+  }
   [[nodiscard]] const WorldJob& of(JobId job) const { return jobs[index(job)]; }
 
   std::vector<WorldJob> jobs;
+  std::map<JobId, Instant> reported;
 
  private:
   const Fleet* fleet_;
@@ -93,6 +98,9 @@ class DynaPWorld {
     engine_.on(Finished{job}, now, commands);
     return settle(now, commands);
   }
+
+  /// Reports of a running job say that it will end then.
+  void report_end(unsigned job, Instant end) { facts_.reported[static_cast<JobId>(job)] = end; }
 
   [[nodiscard]] std::size_t stops() const { return stops_; }
   [[nodiscard]] std::size_t ended() const { return ends_.size(); }

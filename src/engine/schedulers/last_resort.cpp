@@ -18,9 +18,10 @@ std::optional<std::vector<ActiveJob>> LastResort::active_on(GpuId /*gpu*/,
                                                             const std::vector<JobId>& jobs) const {
   std::vector<ActiveJob> active;
   for (const JobId job : jobs) {
-    const DynaPJobs::Job& known = view_.jobs[job];
-    if (!known.jct || !view_.facts->restartable(job)) return std::nullopt;
-    active.push_back({known.since, *known.jct, view_.facts->deadline(job), view_.options.penalty});
+    const Instant since = view_.jobs[job].since;
+    const auto end = view_.jobs.end(job);
+    if (!end || !view_.facts->restartable(job)) return std::nullopt;
+    active.push_back({since, *end - since, view_.facts->deadline(job), view_.options.penalty});
   }
   return active;
 }
