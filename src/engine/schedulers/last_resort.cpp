@@ -14,8 +14,7 @@ constexpr Duration unforeseen = std::chrono::hours{24};
 }  // namespace
 
 /// Empty where the cost of stopping is not known, or one of them must not be stopped.
-std::optional<std::vector<ActiveJob>> LastResort::active_on(GpuId /*gpu*/,
-                                                            const std::vector<JobId>& jobs) const {
+std::optional<std::vector<ActiveJob>> LastResort::active(const std::vector<JobId>& jobs) const {
   std::vector<ActiveJob> active;
   for (const JobId job : jobs) {
     const Instant since = view_.jobs[job].since;
@@ -80,6 +79,23 @@ ReconfigureDecision LastResort::weigh(std::size_t kind, const std::vector<Active
              : weigh_reconfiguration(now_, active, waiting.front(), options.cost);
 }
 
+/// Whether even a batch of the jobs that would wait longest is not worth what these would lose.
+/// Saves looking at batches; no decision depends on it.
+bool LastResort::hopeless(std::size_t kind, const std::vector<ActiveJob>& active,
+                          const BatchQueue& queue, int w) {
+  const DynaPOptions& options = view_.options;
+  if (options.losses == Losses::largest || options.cost.condition == CostCondition::listing)
+    return false;
+  Duration longest{};
+  const auto profiles = view_.seats.fleet().graphs()[kind]->geometry().model().profiles.size();
+  for (int profile = 0; profile < static_cast<int>(profiles); ++profile)
+    if (!queue.jobs(profile).empty()) longest = std::max(longest, until_room(kind, profile));
+  Duration loss = options.cost.alpha * static_cast<std::int64_t>(active.size());
+  for (const ActiveJob& job : active) loss += now_ - job.start;
+  const auto jobs = static_cast<std::int64_t>(std::min(queue.size(), static_cast<std::size_t>(w)));
+  return loss - (longest + options.penalty) * jobs > options.cost.beta;
+}
+
 void LastResort::consider(GpuId gpu, std::span<const BatchShape> shapes, StateId fixed, int w) {
   const Fleet& fleet = view_.seats.fleet();
   const std::size_t kind = fleet[gpu].kind;
@@ -87,11 +103,11 @@ void LastResort::consider(GpuId gpu, std::span<const BatchShape> shapes, StateId
   const JobWindow* window = view_.jobs.window(kind, priority_);
   const std::vector<JobId> running = view_.seats.on(gpu);
   if (window == nullptr || running.empty()) return;
-  const auto active = active_on(gpu, running);
-  if (!active) return;
+  const auto stopped = active(running);
+  if (!stopped || hopeless(kind, *stopped, window->queue(), w)) return;
   const int all = graph.geometry().model().compute.value;
   for (const Batch& batch : batches_by_throughput(window->queue(), shapes, all, w)) {
-    const ReconfigureDecision decision = weigh(kind, *active, batch);
+    const ReconfigureDecision decision = weigh(kind, *stopped, batch);
     const Duration gain = decision.waiting_cost - decision.reconfigure_cost;
     if (!decision.reconfigure || (best_ && gain <= best_->gain)) continue;
     std::vector<JobId> jobs = running;

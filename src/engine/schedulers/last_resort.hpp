@@ -44,8 +44,9 @@ class LastResort {
   [[nodiscard]] const std::optional<Restart>& best() const { return best_; }
 
  private:
-  [[nodiscard]] std::optional<std::vector<ActiveJob>> active_on(
-      GpuId gpu, const std::vector<JobId>& jobs) const;
+  [[nodiscard]] std::optional<std::vector<ActiveJob>> active(const std::vector<JobId>& jobs) const;
+  [[nodiscard]] bool hopeless(std::size_t kind, const std::vector<ActiveJob>& active,
+                              const BatchQueue& queue, int w);
   [[nodiscard]] ReconfigureDecision weigh(std::size_t kind, const std::vector<ActiveJob>& active,
                                           const Batch& batch);
   /// How long until a GPU of the model has room for this profile, if nobody is stopped.
