@@ -33,16 +33,6 @@ namespace {
 constexpr const char* preload = "LD_PRELOAD";
 constexpr const char* library_path = "LD_LIBRARY_PATH";
 
-/// ../lib/cleave-cuda/NAME beside the folder of this program.
-Result<fs::path> followed_library(const std::string& name) {
-  std::error_code failed;
-  const fs::path program = fs::read_symlink("/proc/self/exe", failed);
-  fs::path file = program.parent_path().parent_path() / "lib" / "cleave-cuda" / name;
-  if (fs::is_regular_file(file, failed)) return file;
-  return fail(ErrorKind::infeasible, file.string(), "the library is not there",
-              "keep bin/ and lib/ of Cleave side by side");
-}
-
 using Variables = std::map<std::string, std::string>;
 
 Variables own_environment() {
@@ -207,6 +197,15 @@ void read(const cuda::Record& record, DryRunAnswer& answer) {
 
 }  // namespace
 
+Result<fs::path> followed_library(const std::string& name) {
+  std::error_code failed;
+  const fs::path program = fs::read_symlink("/proc/self/exe", failed);
+  fs::path file = program.parent_path().parent_path() / "lib" / "cleave-cuda" / name;
+  if (fs::is_regular_file(file, failed)) return file;
+  return fail(ErrorKind::infeasible, file.string(), "the library is not there",
+              "keep bin/ and lib/ of Cleave side by side");
+}
+
 std::int64_t SeenKernel::blocks() const {
   return std::int64_t{shape.grid[0]} * shape.grid[1] * shape.grid[2];
 }
@@ -249,14 +248,19 @@ Result<DryRunAnswer> run_dry(const DryRunOptions& options) {
   return answer;
 }
 
-Result<int> become_followed(const std::vector<std::string>& command, std::optional<MiB> forecast) {
+Result<int> become_followed(const LiveRunOptions& options) {
   const auto library = followed_library("libcleave-cuda.so");
   if (!library) return std::unexpected(library.error());
   Variables variables = own_environment();
   put_before(variables, preload, library->string());
   ::setenv(preload, variables[preload].c_str(), 1);
-  if (forecast) ::setenv("CLEAVE_CUDA_FORECAST", fmt::format("{}", in_bytes(*forecast)).c_str(), 1);
-  std::vector<std::string> words = command;
+  if (options.forecast)
+    ::setenv("CLEAVE_CUDA_FORECAST", fmt::format("{}", in_bytes(*options.forecast)).c_str(), 1);
+  if (options.expected) {
+    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(*options.expected);
+    ::setenv("CLEAVE_CUDA_EXPECTED_MS", fmt::format("{}", ms.count()).c_str(), 1);
+  }
+  std::vector<std::string> words = options.command;
   ::execvp(words.front().c_str(), pointers(words).data());
   return fail(ErrorKind::bad_usage, words.front(), std::generic_category().message(errno),
               "name a program that can be run, with its path if it is not on PATH");

@@ -3,6 +3,7 @@
 // it did on the GPU.
 
 #include <array>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,6 +15,9 @@
 #include "model/gpu_model.hpp"
 
 namespace cleave::cli {
+
+/// ../lib/cleave-cuda/NAME beside the folder of this program.
+[[nodiscard]] Result<std::filesystem::path> followed_library(const std::string& name);
 
 /// What the program is shown, and for how long.
 struct DryRunOptions {
@@ -56,8 +60,14 @@ struct DryRunAnswer {
 /// that it started. Its standard output goes to standard error.
 [[nodiscard]] Result<DryRunAnswer> run_dry(const DryRunOptions& options);
 
+/// What is known of a program that is followed.
+struct LiveRunOptions {
+  std::vector<std::string> command;
+  std::optional<MiB> forecast;       // of its allocations
+  std::optional<Duration> expected;  // how long it will run
+};
+
 /// Becomes the program, with the live library in front of the real CUDA. Returns only if it cannot.
-[[nodiscard]] Result<int> become_followed(const std::vector<std::string>& command,
-                                          std::optional<MiB> forecast);
+[[nodiscard]] Result<int> become_followed(const LiveRunOptions& options);
 
 }  // namespace cleave::cli

@@ -21,6 +21,7 @@ struct Options {
   std::vector<std::string> before_dashes;
   std::string gpu, profile, context, forecast;
   double seconds = 60;
+  std::optional<double> expected;
   bool live = false, json = false;
 };
 
@@ -245,16 +246,21 @@ Result<DryRunOptions> what_to_run(const Options& options) {
 }
 
 Result<int> follow(const Options& options) {
-  std::optional<MiB> forecast;
   if (!options.gpu.empty() || !options.profile.empty() || !options.context.empty())
     return fail(ErrorKind::bad_usage, "--live", "the program sees the GPU that is there",
                 "leave --gpu, --profile and --context out");
+  LiveRunOptions live{command_words(), std::nullopt, std::nullopt};
   if (!options.forecast.empty()) {
     const auto size = parse_size(options.forecast);
     if (!size) return fail_at("--forecast", size.error());
-    forecast = *size;
+    live.forecast = *size;
   }
-  return become_followed(command_words(), forecast);
+  if (options.expected) {
+    const auto expected = duration_from_seconds(*options.expected);
+    if (!expected) return fail_at("--expected", expected.error());
+    live.expected = *expected;
+  }
+  return become_followed(live);
 }
 
 Result<int> forecast_run(const Options& options) {
@@ -265,8 +271,9 @@ Result<int> forecast_run(const Options& options) {
                                                             visible(options.before_dashes.front())),
                 "write it after --, as in `cleave forecast run -- ./train --epochs 1`");
   if (options.live) return follow(options);
-  if (!options.forecast.empty())
-    return fail(ErrorKind::bad_usage, "--forecast", "nothing is followed", "give --live too");
+  if (!options.forecast.empty() || options.expected)
+    return fail(ErrorKind::bad_usage, options.expected ? "--expected" : "--forecast",
+                "this applies only to a program that is followed", "give --live too");
   const auto run = what_to_run(options);
   if (!run) return std::unexpected(run.error());
   const auto seen = run_dry(*run);
@@ -306,6 +313,11 @@ void add_forecast_run(CommandLine& forecast, Run& run) {
   command->add_option("--forecast", options.forecast,
                       "With --live: the memory that the program was said to need, without the "
                       "context; it is told on standard error when it holds more");
+  command
+      ->add_option("--expected", options.expected,
+                   "With --live: seconds that the program will run, so that a forecast knows its "
+                   "end")
+      ->check(number_from(0.1, 1e9));
   add_json(*command, options.json);
   command->add_option("PROGRAM", options.before_dashes,
                       "The program and its arguments, after --; its output goes to standard error");

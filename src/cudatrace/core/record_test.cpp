@@ -97,6 +97,11 @@ TEST(ReportLine, IsWholeOrNothing) {
   EXPECT_EQ(write_report_line({7, 1048576, 314572800}, room),
             "{\"iteration\":7,\"requested_bytes\":1048576,\"allocated_bytes\":1048576,"
             "\"context_bytes\":314572800,\"workspace_bytes\":0}");
+  EXPECT_EQ(write_report_line({7, 0, 0, 9}, room),
+            "{\"iteration\":7,\"iterations\":9,\"requested_bytes\":0,\"allocated_bytes\":0,"
+            "\"context_bytes\":0,\"workspace_bytes\":0}");
+  EXPECT_EQ(write_report_line({10, 0, 0, 9}, room).find("iterations"), std::string_view::npos)
+      << "it takes longer than was expected";
   EXPECT_EQ(write_report_line({7, 1048576, 314572800}, std::span(room, 100)), "");
   EXPECT_FALSE(send_report("/no/such/socket", "{}"));
   EXPECT_FALSE(send_report(std::string(200, 'a').c_str(), "{}"));

@@ -11,14 +11,17 @@
 namespace cleave::cuda {
 
 std::string_view write_report_line(const ReportedMemory& memory, std::span<char> room) {
+  char total[40] = "";
+  if (memory.iterations >= memory.iteration)
+    std::snprintf(total, sizeof(total), "\"iterations\":%lld,",
+                  static_cast<long long>(memory.iterations));
   // What is requested of the driver is what it holds: there is no allocator between that reuses.
-  const int length =
-      std::snprintf(room.data(), room.size(),
-                    "{\"iteration\":%lld,\"requested_bytes\":%lld,"
-                    "\"allocated_bytes\":%lld,\"context_bytes\":%lld,"
-                    "\"workspace_bytes\":0}",
-                    static_cast<long long>(memory.iteration), static_cast<long long>(memory.held),
-                    static_cast<long long>(memory.held), static_cast<long long>(memory.context));
+  const int length = std::snprintf(
+      room.data(), room.size(),
+      "{\"iteration\":%lld,%s\"requested_bytes\":%lld,\"allocated_bytes\":%lld,"
+      "\"context_bytes\":%lld,\"workspace_bytes\":0}",
+      static_cast<long long>(memory.iteration), total, static_cast<long long>(memory.held),
+      static_cast<long long>(memory.held), static_cast<long long>(memory.context));
   if (length < 0 || static_cast<std::size_t>(length) >= room.size()) return {};
   return {room.data(), static_cast<std::size_t>(length)};
 }

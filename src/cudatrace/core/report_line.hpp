@@ -13,6 +13,7 @@ struct ReportedMemory {
   std::int64_t iteration = 1;  // tenths of a second since the program began to use the GPU
   std::int64_t held = 0;       // bytes; at most since the last report
   std::int64_t context = 0;
+  std::int64_t iterations = 0;  // in total; 0: not known
 };
 
 /// The line within `room`, without an end; empty if there is not enough room.

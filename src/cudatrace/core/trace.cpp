@@ -42,6 +42,7 @@ struct Process {
   std::int64_t forecast =
       0;  // bytes that the program was said to need, without the context; 0: none
   std::int64_t stated_context = -1;
+  std::int64_t expected_ms = 0;  // how long it was said to run; 0: not known
   std::atomic<std::int64_t> context{usual_context}, context_due_ms{0};
 };
 
@@ -51,13 +52,13 @@ std::int64_t now_ms() {
   return static_cast<std::int64_t>(now.tv_sec) * 1000 + now.tv_nsec / 1'000'000;
 }
 
-/// A number of bytes in a variable; -1 if there is none or it is not a number.
-std::int64_t bytes_in(const char* variable) {
+/// A whole number in a variable; -1 if there is none.
+std::int64_t number_in(const char* variable) {
   const char* const text = std::getenv(variable);
   if (text == nullptr || *text == 0) return -1;
   char* end = nullptr;
-  const long long bytes = std::strtoll(text, &end, 10);
-  return *end != 0 || bytes < 0 ? -1 : bytes;
+  const long long number = std::strtoll(text, &end, 10);
+  return *end != 0 || number < 0 ? -1 : number;
 }
 
 void take_off(Record& all, ProcessRow& row) {
@@ -138,8 +139,9 @@ Process* begin() {
   auto* const made = new (room) Process;
   made->reports_to = std::getenv("CLEAVE_REPORT");
   if (made->reports_to != nullptr && *made->reports_to == 0) made->reports_to = nullptr;
-  made->forecast = std::max<std::int64_t>(bytes_in("CLEAVE_CUDA_FORECAST"), 0);
-  made->stated_context = bytes_in("CLEAVE_CUDA_CONTEXT");
+  made->forecast = std::max<std::int64_t>(number_in("CLEAVE_CUDA_FORECAST"), 0);
+  made->stated_context = number_in("CLEAVE_CUDA_CONTEXT");
+  made->expected_ms = std::max<std::int64_t>(number_in("CLEAVE_CUDA_EXPECTED_MS"), 0);
   if (made->stated_context >= 0) made->context = made->stated_context;
   if (const char* const file = std::getenv(record_variable)) made->record = map_record(file);
   if (made->record == nullptr) made->record = record_of_the_job(made->reports_to);
@@ -194,7 +196,9 @@ void send(Process& own, std::int64_t held, std::int64_t now, Asking asking) {
   all.first_ms.compare_exchange_strong(none, now);
   char room[512];
   const std::int64_t iteration = (now - all.first_ms.load()) / report_ms + 1;
-  if (send_report(own.reports_to, write_report_line({iteration, held, own.context.load()}, room)))
+  if (send_report(own.reports_to,
+                  write_report_line(
+                      {iteration, held, own.context.load(), own.expected_ms / report_ms}, room)))
     all.reports.fetch_add(1);
 }
 
