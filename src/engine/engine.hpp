@@ -58,8 +58,9 @@ class Engine {
 
   /// Appends to `commands`, as Scheduler::on.
   void on(const Event& event, Instant now, std::vector<Command>& commands);
-  /// The job ends soon: see Scheduler.
+  /// The job ends soon, on this GPU: see Scheduler.
   void ends_soon(JobId job) const { scheduler_->ends_soon(job); }
+  void frees_soon(GpuId gpu) const { scheduler_->frees_soon(gpu); }
   void settle(Instant now, std::vector<Command>& commands) {
     const std::size_t before = commands.size();
     if (!begun_) begin(now, commands);

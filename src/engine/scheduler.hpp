@@ -70,6 +70,8 @@ class Scheduler {
   /// The job ends soon: has the memory fetch what that needs. A simulation knows, and saves time;
   /// no decision depends on it.
   virtual void ends_soon(JobId /*job*/) const {}
+  /// The same, a little later, of the GPU that it leaves.
+  virtual void frees_soon(GpuId /*gpu*/) const {}
   /// Whether a job with this request could ever start, where some GPU has room for it; asked when a
   /// job comes and before one is stopped for want of memory.
   virtual bool serves(RequestId /*request*/) { return true; }

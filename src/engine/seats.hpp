@@ -62,6 +62,11 @@ class Seats {
   void leaves_soon(JobId job) const {
     if (index(job) < seats_.size()) __builtin_prefetch(&seats_[index(job)], 1);
   }
+  /// The same of the GPU that it leaves.
+  void frees_soon(GpuId gpu) const {
+    fleet_.expect(gpu);
+    __builtin_prefetch(&holders_[index(gpu) * width_], 1);
+  }
   /// The job that runs at `from` goes to another instance, replica first; the old one is idle.
   void migrate(GpuId from, PlacementId from_placement, GpuId to, PlacementId to_placement,
                std::vector<Command>& commands);

@@ -46,6 +46,9 @@ class Fleet {
   /// fleet.
   [[nodiscard]] const GpuState& operator[](GpuId gpu) const { return states_[gpus_[index(gpu)]]; }
 
+  /// The GPU changes soon: has the memory fetch what that needs.
+  void expect(GpuId gpu) const { __builtin_prefetch(&gpus_[index(gpu)], 1); }
+
   /// The state of a GPU as a number, and the states behind the numbers; both only grow.
   [[nodiscard]] StateNumber number(GpuId gpu) const { return gpus_[index(gpu)]; }
   [[nodiscard]] const std::vector<GpuState>& states() const { return states_; }

@@ -31,10 +31,11 @@ struct alignas(64) JobRun {
   Fate fate = Fate::finishes;
   bool resumed = false;   // from a checkpoint: the next start restores it
   bool restores = false;  // this process began by that
+  bool later = false;     // it ends after `due`: neighbours have slowed it since
   std::uint8_t part = 0;  // of an instance that it shares: see InstanceShare
   double speed = 0;
   double done = 0;                 // share of its work
-  double dies_at = never;          // share at which it runs out of memory
+  Instant due = Instant::max();    // its end as it stands on the agenda; max: it does not
   Instant begin{}, counts_from{};  // its process runs; it makes progress, counted since
   /// It runs where it is, before where it came from; until it begins, what it restores was there.
   Instant here_from{};

@@ -112,19 +112,25 @@ class Simulation {
 
   /// When something happens next; `no_time` when nothing is left that could change anything.
   Instant next_time() {
-    while (!agenda_.empty() && stale(agenda_.top())) agenda_.pop();
+    while (!agenda_.empty() && outdated(agenda_.top())) agenda_.pop();
     const bool agenda_counts =
         !agenda_.empty() && (arrivals_left() || running_ > 0 || absent_ > 0 || wakes_ > 0);
     const Instant due = agenda_counts ? agenda_.top().at : no_time;
     return arrivals_left() ? std::min(due, workload_.jobs[arrived_].arrival) : due;
   }
 
-  bool stale(const AgendaItem& item) const {
+  /// What is due was called off, or comes later: its true time is on the agenda then.
+  bool outdated(const AgendaItem& item) {
     const bool of_job = item.due == Due::process_ends || item.due == Due::memory_report ||
                         item.due == Due::progress_begins;
     if (!of_job) return false;
-    const JobRun* run = runs_.find(static_cast<JobId>(item.which));
-    return run == nullptr || ((run->generation ^ item.generation) & Agenda::generation_mask) != 0;
+    const auto id = static_cast<JobId>(item.which);
+    if (!runs_.has(id)) return true;
+    JobRun& run = runs_[id];
+    if (((run.generation ^ item.generation) & Agenda::generation_mask) != 0) return true;
+    if (item.due != Due::process_ends || !run.later) return false;
+    put_end(id, run, *end_of(id, run));
+    return true;
   }
 
   Result<void> step() {
@@ -135,8 +141,9 @@ class Simulation {
       handle(item);
     } else {
       const auto id = static_cast<JobId>(arrived_++);
+      expect_arrivals();
       ++summary_.events;
-      observe({now_, RunEvent::Kind::submitted, id, {}, {}, {}});
+      observe([&] { return RunEvent{now_, RunEvent::Kind::submitted, id, {}, {}, {}}; });
       engine_->on(Submitted{id, request_ids_[job(id).request]}, now_, commands_);
     }
     expect_commands();
@@ -154,16 +161,21 @@ class Simulation {
     constexpr std::size_t farthest = Agenda::foreseen - 1, halfway = farthest / 2, next = 0;
     if (agenda_.ahead() <= farthest) return;
     if (const AgendaItem item = agenda_.later(farthest); item.due == Due::process_ends) {
-      runs_.expect(static_cast<JobId>(item.which));
-      const char* job = reinterpret_cast<const char*>(&workload_.jobs[item.which]);
-      __builtin_prefetch(job);
-      __builtin_prefetch(job + sizeof(Job) - 1);  // it may end in the next line
-      account_.expect(item.which);
+      expect(static_cast<JobId>(item.which));
       engine_->ends_soon(static_cast<JobId>(item.which));
-      energy_.expect(static_cast<JobId>(item.which));
     }
     if (const JobRun* run = run_at(agenda_.later(halfway))) __builtin_prefetch(run, 1);
-    if (const JobRun* run = run_at(agenda_.later(next))) expect(run->gpu);
+    if (const JobRun* run = run_at(agenda_.later(next))) {
+      expect(run->gpu);
+      engine_->frees_soon(run->gpu);
+    }
+  }
+
+  /// The same for jobs that arrive next: what lies by job is read in order, but so seldom that the
+  /// processor does not see it.
+  [[gnu::always_inline]] inline void expect_arrivals() const {
+    constexpr std::size_t ahead = 3;
+    if (arrived_ + ahead < workload_.jobs.size()) expect(static_cast<JobId>(arrived_ + ahead));
   }
 
   /// Of a job whose end is due; null where there is none.
@@ -171,6 +183,14 @@ class Simulation {
     return item.due == Due::process_ends ? runs_.find(static_cast<JobId>(item.which)) : nullptr;
   }
 
+  [[gnu::always_inline]] inline void expect(JobId id) const {
+    const char* job = reinterpret_cast<const char*>(&workload_.jobs[index(id)]);
+    __builtin_prefetch(job);
+    __builtin_prefetch(job + sizeof(Job) - 1);  // it may end in the next line
+    runs_.expect(id);
+    account_.expect(index(id));
+    energy_.expect(id);
+  }
   void expect(GpuId gpu) const {
     world_.expect(gpu);
     rates_.expect(gpu);
@@ -182,8 +202,10 @@ class Simulation {
     for (const Command& command : commands_) {
       if (const auto* start = std::get_if<StartJob>(&command)) {
         expect(start->gpu);
+        expect(start->job);
       } else if (const auto* move = std::get_if<MigrateJob>(&command)) {
         expect(move->gpu);
+        energy_.expect(move->job);
         if (const JobRun* run = runs_.find(move->job)) __builtin_prefetch(run, 1);
       }
     }
@@ -373,13 +395,20 @@ class Simulation {
     run.speed = speed.relative;
     if (speed.inferred) ++summary_.speeds_inferred;
     if (mode == RunMode::shared) left_by_others_[id] = left_by_others(run);
-    run.dies_at = dies_at(id, run);
+    set_death(id, dies_at(id, run));
     if (rates_.table().may_offload(job(id)))
       summary_.offloads += rates_.table().host_memory(job(id), capacity(id, run)) > MiB{0} ? 1 : 0;
     ++running_;
     join_gpu(id, run);
-    observe({now_, RunEvent::Kind::started, id, gpu, seen_placement(run), begins,
-             mode == RunMode::shared ? std::optional(share_of(run)) : std::nullopt});
+    observe([&] {
+      return RunEvent{now_,
+                      RunEvent::Kind::started,
+                      id,
+                      gpu,
+                      seen_placement(run),
+                      begins,
+                      mode == RunMode::shared ? std::optional(share_of(run)) : std::nullopt};
+    });
     const auto programmed = program(id);
     retime(gpu);
     return programmed;
@@ -402,15 +431,36 @@ class Simulation {
   }
 
   /// Puts the end of the job's process on the agenda, as things stand; what was there before is
-  /// stale.
+  /// outdated. Where its end has moved to a later time, it stays where it is until its time comes:
+  /// neighbours may come and go until then.
   Result<void> program(JobId id) {
     JobRun& run = runs_[id];
+    const double fails = fails_at(id), dies = death_of(id);
+    run.fate = dies < never && dies <= std::min(fails, 1.0) ? Fate::runs_out
+               : fails <= 1                                 ? Fate::fails
+                                                            : Fate::finishes;
+    const auto end = end_of(id, run);
+    if (!end) return std::unexpected(end.error());
+    const bool reports = forecaster_ != nullptr && memory_.grows(job(id));
+    if (!reports && *end >= run.due) {
+      run.later = *end > run.due;
+      return {};
+    }
     run.generation = ++generations_;
-    const double fails = fails_at(id);
-    const double target = std::min({run.dies_at, fails, 1.0});
-    run.fate = run.dies_at < never && run.dies_at <= std::min(fails, 1.0) ? Fate::runs_out
-               : fails <= 1                                               ? Fate::fails
-                                                                          : Fate::finishes;
+    put_end(id, run, *end);
+    if (reports) program_report(id);
+    return {};
+  }
+
+  void put_end(JobId id, JobRun& run, Instant end) {
+    run.due = end;
+    run.later = false;
+    agenda_.push({end, static_cast<std::uint32_t>(index(id)), run.generation, Due::process_ends});
+  }
+
+  /// When the job's process ends if nothing changes.
+  Result<Instant> end_of(JobId id, const JobRun& run) const {
+    const double target = std::min({death_of(id), fails_at(id), 1.0});
     const double work =
         static_cast<double>(job(id).duration.count()) * std::max(0.0, target - run.done);
     // In floating point first: a long job on a slow instance may leave the range of the clock.
@@ -421,10 +471,15 @@ class Simulation {
           ErrorKind::infeasible, fmt::format("job '{}'", shown(job(id).id)),
           "it would end more than 200 years after the start",
           "check durations, speeds and the times of starts, changes and faults, all in seconds");
-    agenda_.push({run.counts_from + Duration{std::llround(takes)},
-                  static_cast<std::uint32_t>(index(id)), run.generation, Due::process_ends});
-    if (forecaster_ != nullptr && memory_.grows(job(id))) program_report(id);
-    return {};
+    return run.counts_from + Duration{std::llround(takes)};
+  }
+
+  /// The share of its work at which the job runs out of memory where it is.
+  double death_of(JobId id) const { return deaths_.empty() ? never : deaths_[index(id)]; }
+  void set_death(JobId id, double share) {
+    if (deaths_.empty() && share == never) return;
+    if (deaths_.empty()) deaths_.resize(workload_.jobs.size(), never);
+    deaths_[index(id)] = share;
   }
 
   void program_report(JobId id) {
@@ -439,7 +494,7 @@ class Simulation {
         static_cast<std::int64_t>((run.done + rounding) * static_cast<double>(all) + 1e-6);
     const std::int64_t iteration = (now_done / stride + 1) * stride;
     const double share = static_cast<double>(iteration) / static_cast<double>(all);
-    if (share >= std::min(run.dies_at, 1.0) || !(run.speed > 0)) return;
+    if (share >= std::min(death_of(id), 1.0) || !(run.speed > 0)) return;
     // Never at once: iterations of less than a nanosecond would report without end.
     const auto takes = std::max(1LL, std::llround(work * (share - run.done) / run.speed));
     agenda_.push({run.counts_from + Duration{takes}, static_cast<std::uint32_t>(index(id)),
@@ -522,6 +577,7 @@ class Simulation {
     run.mode = RunMode::none;
     run.speed = 0;
     run.generation = ++generations_;
+    run.due = Instant::max();
     --running_;
   }
 
@@ -531,19 +587,18 @@ class Simulation {
     const auto had = run.mode == RunMode::whole    ? std::nullopt
                      : run.mode == RunMode::shared ? had_beside_others(id, run)
                                                    : capacity(id, run);
-    const RunEvent ended{now_,
-                         out_of_memory ? RunEvent::Kind::ran_out
-                         : failed      ? RunEvent::Kind::failed
-                                       : RunEvent::Kind::finished,
-                         id,
-                         run.gpu,
-                         seen_placement(run),
-                         {}};
+    const GpuId gpu = run.gpu;
+    const auto placement = seen_placement(run);
     if (!out_of_memory && !failed) run.counts_from = std::min(run.counts_from, now_);
     leave(id, out_of_memory ? Ending::killed : failed ? Ending::failed : Ending::finished);
     ++summary_.events;
     last_end_ = now_;
-    observe(ended);
+    observe([&] {
+      const auto kind = out_of_memory ? RunEvent::Kind::ran_out
+                        : failed      ? RunEvent::Kind::failed
+                                      : RunEvent::Kind::finished;
+      return RunEvent{now_, kind, id, gpu, placement, {}};
+    });
     if (out_of_memory) {
       ++summary_.oom_restarts;
       return engine_->on(OutOfMemory{id, had}, now_, commands_);
@@ -594,13 +649,15 @@ class Simulation {
 
   void lose(GpuId gpu) {
     measure_.before_change(gpu, now_);
-    observe({now_, RunEvent::Kind::gpu_lost, {}, gpu, {}, {}});
+    observe([&] { return RunEvent{now_, RunEvent::Kind::gpu_lost, {}, gpu, {}, {}}; });
     const auto jobs = rates_.jobs_on(gpu);
     for (const JobId id : std::vector<JobId>(jobs.begin(), jobs.end())) {
       JobRun& run = runs_[id];
       progress(id);
       leave_gpu(id, run);
-      observe({now_, RunEvent::Kind::evicted, id, gpu, seen_placement(run), {}});
+      observe([&] {
+        return RunEvent{now_, RunEvent::Kind::evicted, id, gpu, seen_placement(run), {}};
+      });
       close_process(id, Ending::killed);
       ++summary_.evictions;
     }
@@ -619,7 +676,7 @@ class Simulation {
     world_.recover(gpu, now_);
     idles(gpu);
     --absent_;
-    observe({now_, RunEvent::Kind::gpu_returned, {}, gpu, {}, {}});
+    observe([&] { return RunEvent{now_, RunEvent::Kind::gpu_returned, {}, gpu, {}, {}}; });
     if (outages_.drawn()) plan_next_loss(gpu);
     engine_->on(GpuReturned{gpu}, now_, commands_);
   }
@@ -636,7 +693,9 @@ class Simulation {
   }
 
   Result<void> carry_out(const DestroyInstance& what) {
-    observe({now_, RunEvent::Kind::destroyed, {}, what.gpu, what.placement, {}});
+    observe([&] {
+      return RunEvent{now_, RunEvent::Kind::destroyed, {}, what.gpu, what.placement, {}};
+    });
     return world_.destroy(what.gpu, what.placement, now_);
   }
 
@@ -646,8 +705,10 @@ class Simulation {
     if (world_.batches() > batches && !stopped_at_.empty() && stopped_at_[index(what.gpu)] == now_)
       ++summary_.stopping_reconfigurations;
     if (done)
-      observe(
-          {now_, RunEvent::Kind::created, {}, what.gpu, what.placement, world_[what.gpu].ready});
+      observe([&] {
+        return RunEvent{now_,     RunEvent::Kind::created, {},
+                        what.gpu, what.placement,          world_[what.gpu].ready};
+      });
     return done;
   }
 
@@ -710,7 +771,7 @@ class Simulation {
   void stop(JobId id, bool saves, RunEvent::Kind kind) {
     const auto left = saves ? save(id) : std::nullopt;
     const JobRun& run = runs_[id];
-    observe({now_, kind, id, run.gpu, seen_placement(run), left});
+    observe([&] { return RunEvent{now_, kind, id, run.gpu, seen_placement(run), left}; });
     leave(id, saves ? Ending::saved : Ending::killed, left);
   }
 
@@ -758,7 +819,9 @@ class Simulation {
     run.gpu = what.gpu;
     run.placement = what.placement;
     run.here_from = replica;
-    observe({now_, RunEvent::Kind::migrated, what.job, what.gpu, what.placement, replica});
+    observe([&] {
+      return RunEvent{now_, RunEvent::Kind::migrated, what.job, what.gpu, what.placement, replica};
+    });
     const double speed = rates_.alone(what.job, run).relative;
     const bool same_size = &profile_of(run) == before;
     // Where nothing changes for it, its end stays where it is on the agenda.
@@ -770,7 +833,7 @@ class Simulation {
       if (!(run.speed > 0))
         return fail(ErrorKind::internal, job(what.job).id,
                     "the scheduler moves a job where it cannot run", report_it);
-      if (!same_size) run.dies_at = dies_at(what.job, run);
+      if (!same_size) set_death(what.job, dies_at(what.job, run));
       if (const auto programmed = program(what.job); !programmed) return programmed;
     }
     retime(left);
@@ -790,14 +853,14 @@ class Simulation {
   Result<void> carry_out(const RejectJob& what) {
     account_.rejected(index(what.job), what.reason);
     runs_.close(what.job);
-    observe({now_, RunEvent::Kind::rejected, what.job, {}, {}, {}});
+    observe([&] { return RunEvent{now_, RunEvent::Kind::rejected, what.job, {}, {}, {}}; });
     return {};
   }
 
   Result<void> carry_out(const FailJob& what) {
     account_.failed(index(what.job));
     runs_.close(what.job);
-    observe({now_, RunEvent::Kind::failed, what.job, {}, {}, {}});
+    observe([&] { return RunEvent{now_, RunEvent::Kind::failed, what.job, {}, {}, {}}; });
     return {};
   }
 
@@ -807,8 +870,9 @@ class Simulation {
     return {};
   }
 
-  void observe(const RunEvent& event) {
-    if (options_.observer != nullptr) options_.observer->on(event);
+  /// `event` makes it, where there is somebody to tell.
+  void observe(const auto& event) {
+    if (options_.observer != nullptr) options_.observer->on(event());
   }
 
   // The end.
@@ -869,6 +933,7 @@ class Simulation {
   JobRuns runs_;
   std::uint32_t generations_ = 0;      // given out, to all runs
   std::vector<double> done_before_;    // by job; empty: nothing for any
+  std::vector<double> deaths_;         // by job, see death_of; empty: none dies
   std::vector<Duration> slow_starts_;  // by job; empty: no process starts slowly
   /// What jobs on shared instances could use when they began.
   std::unordered_map<JobId, std::optional<MiB>> left_by_others_;

@@ -63,6 +63,10 @@ class Online final : public Scheduler {
   }
 
   void ends_soon(JobId job) const override { seats_.leaves_soon(job); }
+  void frees_soon(GpuId gpu) const override {
+    seats_.frees_soon(gpu);
+    __builtin_prefetch(&fixed_[index(gpu)], 1);
+  }
 
   bool adopt(const Adopted& adopted, Instant /*now*/, std::vector<Command>& /*commands*/) override {
     if (!seats_.adopt(adopted)) return false;

@@ -74,6 +74,7 @@ class SchemeB final : public Scheduler {
   }
 
   void ends_soon(JobId job) const override { seats_.leaves_soon(job); }
+  void frees_soon(GpuId gpu) const override { seats_.frees_soon(gpu); }
 
   bool adopt(const Adopted& adopted, Instant /*now*/, std::vector<Command>& /*commands*/) override {
     return seats_.adopt(adopted);

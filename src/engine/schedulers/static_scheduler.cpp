@@ -68,6 +68,7 @@ class Static final : public Scheduler {
   }
 
   void ends_soon(JobId job) const override { seats_.leaves_soon(job); }
+  void frees_soon(GpuId gpu) const override { seats_.frees_soon(gpu); }
 
   bool adopt(const Adopted& adopted, Instant /*now*/, std::vector<Command>& /*commands*/) override {
     if (!(shared_ ? seats_.adopt_shared(adopted) : seats_.adopt(adopted))) return false;
