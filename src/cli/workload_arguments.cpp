@@ -14,6 +14,7 @@
 #include "base/read_text.hpp"
 #include "base/text.hpp"
 #include "cli/forecast/model_input.hpp"
+#include "forecast/choice/warp_folding.hpp"
 #include "forecast/memory/forecaster.hpp"
 #include "model/workload_file.hpp"
 #include "physics/reconfiguration.hpp"
@@ -303,6 +304,25 @@ bool RunArguments::workload_is_drawn() const {
          (trace.starts_with("philly:") && shares == "alibaba");
 }
 
+Result<ComputeSlices> RunArguments::slices_of(const KernelUse& kernel) const {
+  const auto of = read_fleet();
+  if (!of) return std::unexpected(of.error());
+  if (of->geometries.size() != 1)
+    return fail(ErrorKind::bad_input, "",
+                "a kernel becomes compute slices of one GPU model, and this fleet has several",
+                "give compute_slices in its place");
+  const GpuModel& model = of->geometries.front().model();
+  constexpr std::int64_t too_many = 1 << 20;
+  const KernelLaunch launch{kernel.blocks, static_cast<int>(std::min(kernel.threads, too_many)),
+                            static_cast<int>(kernel.registers), kernel.shared_bytes};
+  const auto profile = fold_onto(launch, model);
+  if (!profile) return fail(ErrorKind::bad_input, "", profile.error().text());
+  if (*profile == nullptr)
+    return fail(ErrorKind::bad_input, "", fmt::format("the SMs of {} are not all known", model.key),
+                "give compute_slices in its place");
+  return (*profile)->compute;
+}
+
 Result<Workload> RunArguments::read_workload(std::uint64_t with_seed) const {
   if (std::ranges::count(std::array{workload.empty(), trace.empty(), generate.empty()}, false) != 1)
     return fail(
@@ -321,7 +341,8 @@ Result<Workload> RunArguments::read_workload(std::uint64_t with_seed) const {
     const auto text = read_text(workload);
     if (!text) return std::unexpected(text.error());
     return parse_workload(*text, workload == "-" ? "standard input" : shown(workload, 200),
-                          model_sizer(workload));
+                          model_sizer(workload),
+                          [this](const KernelUse& kernel) { return slices_of(kernel); });
   }
   const auto options = read_trace_options(with_seed);
   if (!options) return std::unexpected(options.error());

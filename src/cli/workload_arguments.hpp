@@ -7,6 +7,7 @@
 
 #include "cli/command.hpp"
 #include "model/job.hpp"
+#include "model/workload_file.hpp"
 #include "simulate/simulator.hpp"
 #include "simulate/traces/trace.hpp"
 
@@ -36,6 +37,8 @@ struct RunArguments {
   [[nodiscard]] Result<SimulationOptions> read_simulation(const FleetFile& of) const;
 
  private:
+  /// What a kernel is of the fleet's GPU model, if it has only one.
+  [[nodiscard]] Result<ComputeSlices> slices_of(const KernelUse& kernel) const;
   void add_trace_options(CommandLine& command);
   void add_run_options(CommandLine& command);
   void add_world_options(CommandLine& command);

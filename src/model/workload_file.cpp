@@ -63,8 +63,8 @@ void read_requests(JsonReader& in, MemoryGrowth& growth) {
 
 class WorkloadReader {
  public:
-  WorkloadReader(std::optional<Error>& error, const ModelSizer& sizer)
-      : error_(&error), sizer_(&sizer) {}
+  WorkloadReader(std::optional<Error>& error, const ModelSizer& sizer, const KernelSizer& kernels)
+      : error_(&error), sizer_(&sizer), kernels_(&kernels) {}
 
   void read(JsonReader& in) {
     Job job;
@@ -148,7 +148,37 @@ class WorkloadReader {
     } else if (memory) {
       request.wanted = BySize{*memory, {static_cast<int>(compute.value_or(0))}};
     }
+    if (auto kernel = in.object_if("kernel")) read_kernel(in, *kernel, request);
     return request;
+  }
+
+  /// Raises the compute of the request to what the job's kernel needs.
+  void read_kernel(JsonReader& job, JsonReader& in, Request& request) {
+    auto* const size = std::get_if<BySize>(&request.wanted);
+    if (size == nullptr)
+      return job.refuse("kernel", "a kernel says how much compute is asked for beside a size",
+                        "give memory_mib or shape too");
+    constexpr std::int64_t most = 2147483647;
+    KernelUse use;
+    const auto product = [&](const char* key) {
+      const std::vector<std::int64_t> sizes = in.integers(key, 1, most);
+      std::int64_t all = 1;
+      bool fine = !sizes.empty() && sizes.size() <= 3;
+      for (const std::int64_t each : sizes) fine = fine && !__builtin_mul_overflow(all, each, &all);
+      if (!fine) in.refuse(key, "these are not the sizes of one to three dimensions");
+      return all;
+    };
+    use.blocks = product("grid");
+    use.threads = product("threads");
+    use.registers = in.integer_if("registers", 0, 255).value_or(0);
+    use.shared_bytes = in.integer_if("shared_bytes", 0, most).value_or(0);
+    if (*error_) return;
+    if (!*kernels_) return job.refuse("kernel", "no GPU model is known here to fit a kernel to");
+    const auto slices = (*kernels_)(use);
+    if (!slices)
+      job.refuse("kernel", slices.error().message, slices.error().remedy);
+    else
+      size->compute = std::max(size->compute, *slices);
   }
 
   /// The memory of the job's model, if it names one.
@@ -358,6 +388,7 @@ class WorkloadReader {
 
   std::optional<Error>* error_;
   const ModelSizer* sizer_;
+  const KernelSizer* kernels_;
   std::unordered_set<std::string> ids_;
 };
 
@@ -369,9 +400,9 @@ Result<Workload> finished(Workload workload, const std::string& place) {
 }
 
 Result<Workload> parse_lines(std::string_view text, const std::string& place,
-                             const ModelSizer& sizer) {
+                             const ModelSizer& sizer, const KernelSizer& kernels) {
   std::optional<Error> error;
-  WorkloadReader reader(error, sizer);
+  WorkloadReader reader(error, sizer, kernels);
   std::size_t number = 0;
   for (const std::string_view line : split(text, '\n')) {
     ++number;
@@ -401,7 +432,7 @@ Json cell_value(std::string_view column, const std::string& cell) {
 }
 
 Result<Workload> parse_table(std::string_view text, const std::string& place,
-                             const ModelSizer& sizer) {
+                             const ModelSizer& sizer, const KernelSizer& kernels) {
   auto csv = CsvReader::open(text, place);
   if (!csv) return std::unexpected(csv.error());
   if (std::ranges::none_of(csv->columns(), [](const auto& name) { return trimmed(name) == "id"; }))
@@ -409,7 +440,7 @@ Result<Workload> parse_table(std::string_view text, const std::string& place,
                 "this is not a workload: its first line names no column 'id'",
                 "write CSV with a header, or one JSON object a line");
   std::optional<Error> error;
-  WorkloadReader reader(error, sizer);
+  WorkloadReader reader(error, sizer, kernels);
   std::vector<std::string> cells;
   while (true) {
     const auto more = csv->next(cells);
@@ -458,13 +489,13 @@ void write_details(Json& line, const JobDetails& details) {
 }  // namespace
 
 Result<Workload> parse_workload(std::string_view text, const std::string& place,
-                                const ModelSizer& sizer) {
+                                const ModelSizer& sizer, const KernelSizer& kernels) {
   const std::string_view content = without_byte_order_mark(text);
   if (trimmed(content).starts_with('['))
     return fail(ErrorKind::bad_input, place, "this is one JSON list",
                 "write one JSON object a line, without a list around them");
-  return trimmed(content).starts_with('{') ? parse_lines(content, place, sizer)
-                                           : parse_table(content, place, sizer);
+  return trimmed(content).starts_with('{') ? parse_lines(content, place, sizer, kernels)
+                                           : parse_table(content, place, sizer, kernels);
 }
 
 std::string workload_text(const Workload& workload) {

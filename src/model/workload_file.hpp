@@ -26,11 +26,24 @@ struct ModelUse {
 /// names are relative to the workload's file.
 using ModelSizer = std::function<Result<MiB>(const ModelUse&)>;
 
+/// The launch of a job's largest kernel.
+struct KernelUse {
+  std::int64_t blocks = 1;        // of the grid
+  std::int64_t threads = 1;       // of a block
+  std::int64_t registers = 0;     // of a thread; 0: not known
+  std::int64_t shared_bytes = 0;  // of a block
+};
+
+/// Computes the compute slices on which such a kernel takes no more time steps than on a whole GPU.
+using KernelSizer = std::function<Result<ComputeSlices>(const KernelUse&)>;
+
 /// Reads either form; CSV when the first character is not '{'. `place` is the file's name. Every
 /// profile named must belong to some known GPU; whether the fleet has it is checked by the run.
-/// Jobs that name a model ask for the size that `sizer` computes, and are refused without a sizer.
+/// Jobs that name a model ask for the size that `sizer` computes, those that name a kernel for at
+/// least the compute that `kernels` computes; without these they are refused.
 [[nodiscard]] Result<Workload> parse_workload(std::string_view text, const std::string& place,
-                                              const ModelSizer& sizer = {});
+                                              const ModelSizer& sizer = {},
+                                              const KernelSizer& kernels = {});
 
 /// One line of JSON for each job, as parse_workload reads it.
 std::string workload_text(const Workload& workload);

@@ -408,5 +408,62 @@ TEST(Choosing, BadInputIsReported) {
   refuses("profiles list --repository " + scratch.path("absent.jsonl"), "absent.jsonl");
 }
 
+TEST(ForecastKernel, OccupancyWavesAndProfile) {
+  const Json json =
+      answer("forecast kernel --grid 200 --threads 256 --registers 40 --gpu A100-40GB");
+  EXPECT_EQ(json["capabilities"][0]["blocks_of_sm"], 6);
+  EXPECT_EQ(json["capabilities"][0]["occupancy"], 0.75);
+  EXPECT_EQ(json["capabilities"][0]["limited_by"], "registers");
+  EXPECT_EQ(json["gpu"]["sms_needed"], 34) << "200 blocks, six on an SM";
+  EXPECT_EQ(json["gpu"]["waves"], 1);
+  EXPECT_EQ(json["gpu"]["sms_folded"], 34);
+  EXPECT_EQ(json["gpu"]["profile"], "3g.20gb") << "it has 42 SMs";
+  // One more wave needs half of them.
+  EXPECT_EQ(answer("forecast kernel --grid 200 --threads 256 --registers 40 --gpu A100-40GB "
+                   "--more-waves 1")["gpu"]["profile"],
+            "2g.10gb");
+  const Json large = answer("forecast kernel --grid 8,8 --threads 16,16 --shared-memory 120000");
+  EXPECT_EQ(large["blocks"], 64);
+  EXPECT_EQ(large["threads"], 256);
+  EXPECT_FALSE(large.contains("gpu"));
+  EXPECT_TRUE(large["capabilities"][3]["blocks_of_sm"].is_null()) << "12.0 has 99 KiB for a block";
+  refuses("forecast kernel --grid 1,2,3,4 --threads 32", "one of three dimensions");
+  refuses("forecast kernel --grid x --threads 32", "--grid: 'x'");
+  refuses("forecast kernel --grid 1 --threads 2000", "threads of a block");
+  refuses("forecast kernel --grid 1 --threads 32 --sharing 1", "give --gpu MODEL too");
+}
+
+TEST(ForecastKernel, AJobsKernelRaisesItsRequest) {
+  const Scratch scratch;
+  const auto makespan = [&](const std::string& kernel) {
+    std::string jobs;
+    for (const char* id : {"a", "b"})
+      jobs += fmt::format(R"({{"id": "{}", "memory_mib": 1000, "phases": {{"cpu_s": 100}}{}}})", id,
+                          kernel) +
+              "\n";
+    return answer("simulate --fleet 1xA100-40GB --scheduler scheme-b --workload " +
+                  scratch.write("jobs.jsonl", jobs))["makespan_s"]
+        .get<double>();
+  };
+  const double beside = makespan("");
+  EXPECT_LT(beside, 150) << "two small instances";
+  EXPECT_LT(makespan(R"(, "kernel": {"grid": [200], "threads": [256], "registers": 40})"), 150)
+      << "3g.20gb beside 3g.20gb";
+  EXPECT_GT(makespan(R"(, "kernel": {"grid": [63, 63], "threads": [16, 16]})"), 190)
+      << "each takes the whole GPU";
+  const auto refused = [&](const std::string& job, const std::string& fleet,
+                           const std::string& what) {
+    refuses("simulate --scheduler scheme-b --fleet " + fleet + " --workload " +
+                scratch.write("bad.jsonl", R"({"id": "a", "duration_s": 1, )" + job + "}"),
+            what);
+  };
+  const std::string kernel = R"("kernel": {"grid": [63], "threads": [64]})";
+  refused(kernel, "1xA100-40GB", "give memory_mib or shape too");
+  refused(R"("memory_mib": 9, )" + kernel, "1xA100-40GB,1xA30-24GB", "several");
+  refused(R"("memory_mib": 9, "kernel": {"grid": [1, 0], "threads": [64]})", "1xA100-40GB", "grid");
+  refused(R"("memory_mib": 9, "kernel": {"grid": [1], "threads": [64, 64]})", "1xA100-40GB",
+          "threads of a block");
+}
+
 }  // namespace
 }  // namespace cleave
