@@ -142,6 +142,17 @@ TEST(Bench, PlannerHasTheAssignmentModelBesideIt) {
     EXPECT_EQ(cleave(std::string("bench planner --gpus ") + gpus).exit_code, 2) << gpus;
 }
 
+TEST(Reproduce, DynaPWritesItsPage) {
+  const Scratch scratch;
+  const std::string pages = scratch.path("pages");
+  const Json study = json("reproduce dyna-p --seeds 1 --cluster-jobs 20 --write " + pages);
+  EXPECT_EQ(study["seeds"], 1);
+  for (const Json& experiment : study["experiments"])
+    for (const Json& claim : experiment["claims"]) EXPECT_FALSE(claim["verdict"].empty());
+  EXPECT_TRUE(std::filesystem::exists(pages + "/dyna-p.md"));
+  EXPECT_EQ(cleave("reproduce dyna-p --seeds 0").exit_code, 2);
+}
+
 TEST(Reproduce, WritesThePageAndItsFigures) {
   const Scratch scratch;
   const Json answer =

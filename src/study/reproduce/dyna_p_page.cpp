@@ -1,0 +1,163 @@
+// The page of `cleave reproduce dyna-p`.
+
+#include "base/format.hpp"
+#include "study/reproduce/dyna_p_study.hpp"
+
+namespace cleave {
+
+namespace {
+
+constexpr std::string_view introduction =
+    R"(# *Dyna-P*, its evaluation repeated
+
+`cleave reproduce dyna-p --write docs/reproduction` writes this page; the same seeds give the same
+bytes. {} seeds, the same for all schedulers; a figure is the median over the seeds of what one seed
+gives, with the quartiles in parentheses.
+
+The paper prints neither its jobs' times nor their arrivals and deadlines, nor alpha, beta and
+lambda, and ran everything once. So each part lists what is open there, with a range that does not
+come from the figures. *here* is what comes out with the usual inputs; *range* is the least and most
+of all combinations. *nearest* is the combination that comes nearest to the paper; inputs that it
+does not name are the usual ones.
+
+- **agrees**: a figure is within the quartiles; a sentence holds for the median.
+- **in range**: a figure is between the least and the most; a sentence holds for some combination.
+- **outside**: neither.
+
+Schedulers are `dyna-p`, `oracle`, `miso:measure=0` (the paper's MISO has profiled its jobs
+beforehand), `static` (StaCon) and `full-gpu` (Baseline), with their defaults unless an input says
+otherwise. Workloads are those of [workloads.md](../workloads.md).
+)";
+
+/// A claim of the paper that no experiment has.
+struct LeftOut {
+  std::string_view section, claim, why;
+};
+constexpr LeftOut left_out[] = {
+    {"1, figure 1", "jobs that ask for small shares of a GPU wait in Alibaba's cluster",
+     "a trace has waits, and nothing of this method comes into it"},
+    {"2.1, figure 2",
+     "throughput falls and latency rises beyond a batch size; larger partitions help",
+     "these are inputs here: the generated latencies have that form "
+     "([workloads.md](../workloads.md))"},
+    {"3.1.2", "XGBoost predicts times",
+     "[forecast-time.md](../forecast-time.md) has its errors on other measurements"},
+    {"4.1, figure 9", "32.5 % of memory in use",
+     "the models' resident memory is not printed, and the generator has none"},
+    {"4.1, figure 9", "99.8 % and 97.05 % of SMs in use",
+     "compute slices that jobs hold stand for them: how busy SMs are within a slice is not known"},
+    {"4.1, figure 10", "a reduction of the makespan by caps, 50.3 and 53.89 %",
+     "caps cannot shorten it; it is taken for an increase"},
+};
+
+std::string not_worked_out() {
+  std::string text = "\n## What is not worked out\n\n| section | claim | why |\n|---|---|---|\n";
+  for (const LeftOut& each : left_out)
+    text += fmt::format("| {} | {} | {} |\n", each.section, each.claim, each.why);
+  return text;
+}
+
+std::string range_of(const OpenInput& input) {
+  if (!input.words.empty()) return fmt::format("{}", fmt::join(input.words, ", "));
+  return fmt::format("{:g}", fmt::join(input.values, ", "));
+}
+
+std::string usual_of(const OpenInput& input) {
+  return input.words.empty() ? fmt::format("{:g}", input.values[input.usual])
+                             : input.words[input.usual];
+}
+
+std::string number(double value, int digits) {
+  const std::string text = fmt::format("{:.{}f}", value, digits);
+  return text.find_first_not_of("-0.") == std::string::npos ? fmt::format("{:.{}f}", 0.0, digits)
+                                                            : text;
+}
+
+std::string claim_row(const DynaPExperiment& experiment, const DynaPClaim& claim) {
+  const auto text = [&](double value) { return number(value, claim.digits); };
+  const std::string verdict = claim.verdict();
+  std::string nearest;
+  if (verdict != "agrees")
+    nearest = fmt::format("{}: {}", text(claim.nearest), inputs_text(experiment, claim.at));
+  return fmt::format("| {} | {} | {} | {} ({} to {}) | {} to {} | {} | {} | {} |\n", claim.section,
+                     claim.claim, claim.paper, text(claim.usual.median), text(claim.usual.low),
+                     text(claim.usual.high), text(claim.least), text(claim.most), verdict, nearest,
+                     verdict == "agrees" ? "" : claim.why);
+}
+
+/// Lines of at most a hundred columns.
+std::string wrapped(std::string_view text) {
+  constexpr std::size_t columns = 100;
+  std::string lines;
+  while (text.size() > columns) {
+    const std::size_t space = text.rfind(' ', columns);
+    lines += fmt::format("{}\n", text.substr(0, space));
+    text.remove_prefix(space + 1);
+  }
+  return lines + std::string(text);
+}
+
+std::string section(const DynaPExperiment& experiment) {
+  std::string text = fmt::format("\n## {}\n\n{}\n\n", experiment.name,
+                                 wrapped(fmt::format("Given: {}.", experiment.known)));
+  text += "| open input | usual | values | why |\n|---|---|---|---|\n";
+  for (const OpenInput& input : experiment.inputs)
+    text += fmt::format("| {} | {} | {} | {} |\n", input.name, usual_of(input), range_of(input),
+                        input.why);
+  text +=
+      "\n| section | claim | paper | here | range | | nearest | why |\n"
+      "|---|---|---|---|---|---|---|---|\n";
+  for (const DynaPClaim& claim : experiment.claims) text += claim_row(experiment, claim);
+  return text;
+}
+
+std::string spread(const SeedSpread& of, int digits) {
+  return fmt::format("{} ({} to {})", number(of.median, digits), number(of.low, digits),
+                     number(of.high, digits));
+}
+
+std::string changes(const DynaPStudy& study) {
+  std::string text = R"(
+## What the options do
+
+The paper as printed (first row: weights relative to the same partition, the longest losses alone,
+all waiting jobs at once), each of Cleave's other ways alone, the defaults, and the defaults without
+each of them. Turnaround and makespan are relative to the first row; deadlines missed,
+reconfigurations and jobs restarted are counted.
+)";
+  for (const ChangeTable& table : study.changes) {
+    text += fmt::format(
+        "\n`{}` on {}\n\n"
+        "| scheduler | mean turnaround | makespan | deadlines missed | reconfigurations | restarts "
+        "|\n|---|---|---|---|---|---|\n",
+        table.workload, table.fleet);
+    for (const ChangeRow& row : table.rows)
+      text += fmt::format("| `{}` | {} | {} | {} | {} | {} |\n", row.scheduler,
+                          spread(row.turnaround, 2), spread(row.makespan, 2), spread(row.misses, 0),
+                          spread(row.reconfigurations, 0), spread(row.restarts, 0));
+  }
+  return text;
+}
+
+/// How many claims came out how.
+std::string count(const DynaPStudy& study) {
+  std::map<std::string, int> counts;
+  int all = 0;
+  for (const DynaPExperiment& experiment : study.experiments)
+    for (const DynaPClaim& claim : experiment.claims) {
+      ++counts[claim.verdict()];
+      ++all;
+    }
+  return fmt::format("\nOf {} claims {} agree, {} are in range and {} are outside.\n", all,
+                     counts["agrees"], counts["in range"], counts["outside"]);
+}
+
+}  // namespace
+
+std::string dyna_p_page(const DynaPStudy& study) {
+  std::string page = fmt::format(fmt::runtime(introduction), study.seeds) + count(study);
+  for (const DynaPExperiment& experiment : study.experiments) page += section(experiment);
+  return page + not_worked_out() + changes(study);
+}
+
+}  // namespace cleave
