@@ -32,6 +32,11 @@ std::uint64_t packed(Block block) {
 
 }  // namespace
 
+BlockTable::~BlockTable() {
+  for (Shard& shard : shards_)
+    if (shard.capacity > 0) ::munmap(shard.slots, shard.capacity * sizeof(Slot));
+}
+
 BlockTable::Shard& BlockTable::shard_of(std::uint64_t key) {
   return shards_[(mixed(key) >> 40U) % shard_count];
 }

@@ -24,6 +24,10 @@ struct Block {
 /// The table.
 class BlockTable {
  public:
+  BlockTable() = default;
+  ~BlockTable();
+  BlockTable(const BlockTable&) = delete;
+  BlockTable& operator=(const BlockTable&) = delete;
   /// False if there is no memory for it. An allocation of the same name is replaced: the program
   /// must have freed it in a way that was not seen; it is returned in `lost`.
   bool add(Space space, std::uint64_t name, Block block, std::optional<Block>& lost);

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <map>
 #include <random>
 
@@ -53,7 +54,7 @@ TEST(KernelNames, AreKeptForManyKernels) {
   KernelNames names;
   EXPECT_STREQ(names.find(&names), "");
   constexpr std::uintptr_t many = 2000;
-  const auto kernel = [](std::uintptr_t i) { return reinterpret_cast<const void*>(i * 16); };
+  const auto kernel = [](std::uintptr_t i) { return std::bit_cast<const void*>(i * 16); };
   for (std::uintptr_t i = 1; i <= many; ++i) names.tell(kernel(i), std::to_string(i).c_str());
   for (std::uintptr_t i = 1; i <= many; ++i)
     EXPECT_EQ(names.find(kernel(i)), std::to_string(i)) << "the " << i << "th";

@@ -5,6 +5,15 @@
 
 namespace cleave::cuda {
 
+KernelNames::~KernelNames() {
+  std::free(rows_);
+  while (last_ != nullptr) {
+    Copy* const before = last_->before;
+    std::free(last_);
+    last_ = before;
+  }
+}
+
 KernelNames::Row* KernelNames::slot(Row* rows, std::size_t capacity, const void* kernel) {
   auto at =
       static_cast<std::size_t>(
@@ -32,13 +41,16 @@ void KernelNames::tell(const void* kernel, const char* name) {
   const std::lock_guard lock(mutex_);
   if (used_ * 2 >= capacity_ && !grow()) return;
   Row* const row = slot(rows_, capacity_, kernel);
-  // Handles are reused for other kernels when a module is unloaded. The old copy stays, since a
-  // launch may be about to read it.
+  // Handles are reused for other kernels when a module is unloaded.
   if (row->kernel != nullptr && std::strcmp(row->name, name) == 0) return;
-  char* const copy = ::strdup(name);
+  const std::size_t length = std::strlen(name);
+  auto* const copy = static_cast<Copy*>(std::malloc(sizeof(Copy) + length));
   if (copy == nullptr) return;
+  copy->before = last_;
+  std::memcpy(copy->text, name, length + 1);
+  last_ = copy;
   if (row->kernel == nullptr) ++used_;
-  *row = {kernel, copy};
+  *row = {kernel, copy->text};
 }
 
 const char* KernelNames::find(const void* kernel) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <bit>
 #include <thread>
 #include <vector>
 
@@ -23,7 +24,7 @@ TEST(Threads, FindTheirOwnAllocations) {
       std::optional<Block> lost;
       if (!table.add(Space::address, name, {i, MemoryKind::device}, lost) || lost) ++missing;
       most.reach(static_cast<std::int64_t>(i * thread));
-      if (i % 100 == 0) names.tell(reinterpret_cast<const void*>(name), "kernel");
+      if (i % 100 == 0) names.tell(std::bit_cast<const void*>(name), "kernel");
       if (i % 3 == 0) continue;
       const auto block = table.take(Space::address, name);
       if (!block || block->bytes != i) ++missing;

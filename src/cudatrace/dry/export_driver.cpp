@@ -39,7 +39,7 @@ Status allocate(Address* at, std::size_t bytes, MemoryKind kind) {
 }
 
 void* pointer(Address at) {
-  return reinterpret_cast<void*>(at);
+  return pointer_to(at);
 }
 
 /// Elements of several bytes, where the host can see them.

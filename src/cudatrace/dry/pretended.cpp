@@ -60,14 +60,13 @@ class Addresses {
     --found;
     const auto& [begin, place] = *found;
     if (at - begin >= std::max<std::uint64_t>(place.bytes, 1)) return std::nullopt;
-    return Place{reinterpret_cast<void*>(begin), place.bytes, place.kind};
+    return Place{pointer_to(begin), place.bytes, place.kind};
   }
   void clear() {
     const std::lock_guard lock(mutex_);
     std::erase_if(places_, [](const auto& each) {
       const auto& [begin, place] = each;
-      if (!is_device_address(reinterpret_cast<void*>(begin)))
-        ::munmap(reinterpret_cast<void*>(begin), place.bytes);
+      if (!is_device_address(pointer_to(begin))) ::munmap(pointer_to(begin), place.bytes);
       return true;
     });
   }
@@ -209,7 +208,7 @@ Status dry_allocate(void** at, std::uint64_t bytes, MemoryKind kind) {
   const std::uint64_t address = addresses().take(bytes, kind);
   if (address == 0) return out_of_memory;
   allocated(Space::address, address, bytes, kind);
-  *at = reinterpret_cast<void*>(address);
+  *at = pointer_to(address);
   return success;
 }
 
@@ -228,7 +227,7 @@ Status dry_free(void* at) {
 }
 
 void* new_handle() {
-  return reinterpret_cast<void*>(addresses().take(1, MemoryKind::pinned));
+  return pointer_to(addresses().take(1, MemoryKind::pinned));
 }
 
 Status dry_make(Space space, void** handle, std::uint64_t bytes, MemoryKind kind) {
@@ -259,7 +258,7 @@ Status dry_unmake(Space space, const void* handle) {
 
 Status dry_reserve(void** at, std::uint64_t bytes) {
   if (at == nullptr || bytes == 0) return invalid_value;
-  *at = reinterpret_cast<void*>(addresses().take(bytes, MemoryKind::device));
+  *at = pointer_to(addresses().take(bytes, MemoryKind::device));
   return *at == nullptr ? out_of_memory : success;
 }
 

@@ -2,6 +2,7 @@
 // The GPU that the dry library pretends to be: its properties, its addresses, what is on it. Device
 // memory has addresses and no contents; memory that the host can touch is real.
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -12,6 +13,11 @@
 #define CLEAVE_CUDA_EXPORT extern "C" __attribute__((visibility("default")))
 
 namespace cleave::cuda {
+
+/// The pointer of that number.
+inline void* pointer_to(std::uint64_t address) {
+  return std::bit_cast<void*>(address);
+}
 
 /// What programs can ask of the GPU. From CLEAVE_CUDA_GPU, else an A100 with 80 GB.
 struct PretendedGpu {
