@@ -159,7 +159,7 @@ TEST(Reproduce, WritesThePageAndItsFigures) {
       json("reproduce optimal-placement --cases 1 --write " + scratch.path("pages"));
   EXPECT_EQ(answer["results"].size(), 6U);
   EXPECT_FALSE(answer["claims"].empty());
-  EXPECT_EQ(answer["open_choices"].size(), 9U);
+  EXPECT_EQ(answer["open_choices"].size(), 10U);
   for (const char* file : {"optimal-placement.md", "optimal-placement-figure-9.svg",
                            "optimal-placement-figure-10.svg", "optimal-placement-figure-11.svg"})
     EXPECT_TRUE(std::filesystem::exists(scratch.path(std::string("pages/") + file))) << file;
