@@ -1,6 +1,6 @@
-// The mixes of MIGM (5 and A.1) on one A100-40GB, with all jobs arriving at time 0. The paper gives
-// the number of jobs of each size; run times, memory within a size and speeds on slices are open
-// (docs/workloads.md).
+// The mixes of MIGM (5 and A.1) on one A100-40GB, and its sample on an A30 (1), with all jobs
+// arriving at time 0. The paper gives the number of jobs of each size; most run times, memory
+// within a size and speeds on slices are open (docs/workloads.md).
 
 #include <algorithm>
 #include <array>
@@ -12,6 +12,7 @@
 #include "physics/slice_law.hpp"
 #include "simulate/generate/generate.hpp"
 #include "simulate/generate/generate_parts.hpp"
+#include "simulate/generate/migm_networks.hpp"
 
 namespace cleave {
 
@@ -22,6 +23,11 @@ const GpuModel& a100() {
   return model;
 }
 
+const GpuModel& a30() {
+  static const GpuModel& model = **find_gpu_model("A30-24GB");
+  return model;
+}
+
 constexpr std::int64_t whole_mib = 40320;
 
 constexpr OptionRow spread_row = {
@@ -29,6 +35,9 @@ constexpr OptionRow spread_row = {
     "run times differ from the stated one by up to this share, either way"};
 constexpr OptionRow mig_off_row = {"mig-off", "NUMBER", "1",
                                    "speed of the whole GPU with MIG off, relative to 7g.40gb"};
+constexpr OptionRow transfer_row = {
+    "transfer-share", "NUMBER", "0",
+    "share of a job's time on the whole GPU in which it uses the host link"};
 
 SpeedTable with_mig_off(SpeedTable speeds, double mig_off_speed) {
   speeds.insert_or_assign(std::string(mig_off), mig_off_speed);
@@ -46,13 +55,12 @@ void shuffle(std::vector<Thing>& things, Random& random) {
 /// the benchmark, its times on 1g and 4g give the fixed and the GPU-bound part, and these keep
 /// their proportion on the A100. Otherwise the kernel counts as entirely GPU-bound, which is the
 /// cautious choice.
-double kernel_time(std::string_view benchmark, const Profile& profile) {
-  const double here = gpu_bound_time(a100(), profile);
+double kernel_time(const GpuModel& model, std::string_view benchmark, const Profile& profile) {
+  const double here = gpu_bound_time(model, profile);
   const MeasuredSpeed* measured = find_measured(MeasuredSet::rodinia, benchmark);
   if (measured == nullptr || !measured->speeds.contains("1g.6gb")) return here;
-  const GpuModel& a30 = **find_gpu_model("A30-24GB");
   const double on_1g = std::pow(1 / measured->speeds.find("1g.6gb")->second, job_overlap);
-  const double most = std::pow(gpu_bound_time(a30, *a30.find("1g.6gb")), job_overlap);
+  const double most = std::pow(gpu_bound_time(a30(), *a30().find("1g.6gb")), job_overlap);
   const double bound =
       std::clamp((on_1g - 1) / (most - 1), 0.0, 1.0);  // both to the power of the overlap
   return joined_time(std::pow(1 - bound, 1 / job_overlap), std::pow(bound, 1 / job_overlap), here,
@@ -61,31 +69,45 @@ double kernel_time(std::string_view benchmark, const Profile& profile) {
 
 /// A job that spends `share` of its time on the whole GPU in kernels; the rest is host work and
 /// transfers.
-SpeedTable rodinia_speeds(std::string_view benchmark, MiB memory, double share) {
-  return speeds_from_times(a100(), memory, [&](const Profile& profile) {
-    return 1 - share + share * kernel_time(benchmark, profile);
+SpeedTable rodinia_speeds(const GpuModel& model, std::string_view benchmark, MiB memory,
+                          double share) {
+  return speeds_from_times(model, memory, [&](const Profile& profile) {
+    return 1 - share + share * kernel_time(model, benchmark, profile);
   });
 }
 
-constexpr std::array<OptionRow, 6> homogeneous_options(std::string_view jobs,
-                                                       std::string_view seconds,
-                                                       std::string_view memory,
-                                                       std::string_view share) {
-  return {{{"jobs", "COUNT", jobs, "how many jobs"},
-           {"seconds", "NUMBER", seconds, "run time of a job on the whole GPU"},
-           {"memory", "MIB", memory, "memory that a job is estimated to need"},
-           {"kernel-share", "NUMBER", share,
+/// How many other instances of the profile there can be, as a share of the six beside a 1g.
+double neighbours(const Profile& profile) {
+  return static_cast<double>(profile.max_instances - 1) / 6;
+}
+
+/// What the homogeneous mixes differ in.
+struct Homogeneous {
+  std::string_view jobs, seconds, memory, kernel_share, slower_s;
+};
+
+constexpr std::array<OptionRow, 8> homogeneous_options(const Homogeneous& mix) {
+  return {{{"jobs", "COUNT", mix.jobs, "how many jobs"},
+           {"seconds", "NUMBER", mix.seconds, "run time of a job on the whole GPU"},
+           {"memory", "MIB", mix.memory, "memory that a job is estimated to need"},
+           {"kernel-share", "NUMBER", mix.kernel_share,
             "share of a job's time that is in kernels and slows on slices"},
+           {"slower-s", "NUMBER", mix.slower_s,
+            "seconds that a job takes longer as one of seven on 1g, apart from kernels; in "
+            "proportion to the neighbours on larger slices"},
+           transfer_row,
            spread_row,
            mig_off_row}};
 }
 
-// Table 3: about 3.6 s on the whole GPU, 3.6 ms of it in kernels.
-constexpr auto hm1_options = homogeneous_options("50", "3.6", "2048", "0.001");
-constexpr auto hm2_options = homogeneous_options("50", "3.6", "2048", "0.001");
-constexpr auto hm3_options = homogeneous_options("100", "3.6", "1024", "0.001");
+// Table 3, of Hm1 or Hm3: 3.616 s on the whole GPU, 4.4875 s as one of seven, kernels included.
+constexpr auto hm1_options = homogeneous_options({"50", "3.616", "2048", "0", "0.8714"});
+constexpr auto hm2_options = homogeneous_options({"50", "3.616", "2048", "0.001", "0"});
+constexpr auto hm3_options = homogeneous_options({"100", "3.616", "1024", "0", "0.8714"});
 // A kernel share near this one gives the gain of 1.7 (at most 2 is possible, 5.1) on half a GPU.
-constexpr auto hm4_options = homogeneous_options("50", "20", "15360", "0.2");
+constexpr auto hm4_options = homogeneous_options({"50", "20", "15360", "0.2", "0"});
+// A.1: 523,406 us on the whole GPU, 1,171,507 us as one of seven, kernels included.
+constexpr auto nw_options = homogeneous_options({"21", "0.523406", "2048", "0", "0.648101"});
 
 Result<Workload> homogeneous(std::string_view benchmark, std::uint64_t seed,
                              const OptionTexts& options) {
@@ -94,10 +116,18 @@ Result<Workload> homogeneous(std::string_view benchmark, std::uint64_t seed,
   const double seconds = in.number("seconds", 0.001, 1e6);
   const MiB memory{in.count("memory", 1, whole_mib)};
   const double share = in.number("kernel-share", 0, 1);
+  const double slower = in.number("slower-s", 0, 1e6) / seconds;
+  const double transfer_share = in.number("transfer-share", 0, 1);
   const double spread = in.number("spread", 0, 0.99);
   const double mig_off_speed = in.number("mig-off", 0.01, 100);
   if (in.error()) return std::unexpected(*in.error());
-  const SpeedTable speeds = with_mig_off(rodinia_speeds(benchmark, memory, share), mig_off_speed);
+  const SpeedTable speeds = with_mig_off(
+      speeds_from_times(a100(), memory,
+                        [&](const Profile& profile) {
+                          return 1 - share + share * kernel_time(a100(), benchmark, profile) +
+                                 slower * neighbours(profile);
+                        }),
+      mig_off_speed);
   Random random(seed);
   WorkloadMaker maker;
   JobDetails details;
@@ -106,7 +136,7 @@ Result<Workload> homogeneous(std::string_view benchmark, std::uint64_t seed,
     Job job;
     job.id = fmt::format("{}-{:03}", benchmark, i);
     job.duration = whole_ms(seconds * draw_around_one(random, spread));
-    maker.add(std::move(job), BySize{memory, {}}, speeds, details);
+    maker.add(std::move(job), BySize{memory, {}}, speeds, details, transfer_share);
   }
   return maker.done();
 }
@@ -143,11 +173,12 @@ constexpr std::array<OptionRow, 11> heterogeneous_options(OfSizes counts, OfSize
            mig_off_row}};
 }
 
-// Ht1: equal time in each group, 11 x 4 s = 2 x 22 s. Its large jobs fill the GPU (A.1). In the
-// others all jobs take the same time.
+// Ht1: equal time in each group, 11 x 4 s = 2 x 22 s. Its large jobs fill the GPU (A.1). That is
+// the only ratio of run times by size that the paper gives; small jobs are shorter in general
+// (5.1), so the others keep it.
 constexpr auto ht1_options = heterogeneous_options({"11", "2", "0", "2"}, {"4", "22", "22", "22"});
-constexpr auto ht2_options = heterogeneous_options({"6", "0", "6", "6"}, {"10", "10", "10", "10"});
-constexpr auto ht3_options = heterogeneous_options({"24", "0", "6", "6"}, {"10", "10", "10", "10"});
+constexpr auto ht2_options = heterogeneous_options({"6", "0", "6", "6"}, {"4", "22", "22", "22"});
+constexpr auto ht3_options = heterogeneous_options({"24", "0", "6", "6"}, {"4", "22", "22", "22"});
 
 /// Jobs of each size, in a random order.
 Result<Workload> heterogeneous(std::uint64_t seed, const OptionTexts& options) {
@@ -178,50 +209,79 @@ Result<Workload> heterogeneous(std::uint64_t seed, const OptionTexts& options) {
     job.id = fmt::format("{}-{:03}", size.name, i);
     job.duration = whole_ms(seconds[order[i]] * draw_around_one(random, spread));
     maker.add(std::move(job), BySize{memory, {}},
-              with_mig_off(rodinia_speeds(benchmark, memory, share), mig_off_speed), details);
+              with_mig_off(rodinia_speeds(a100(), benchmark, memory, share), mig_off_speed),
+              details);
+  }
+  return maker.done();
+}
+
+// ---- The sample on an A30 ----
+
+constexpr std::array<OptionRow, 8> tight_fit_options = {
+    {{"jobs", "COUNT", "14", "how many jobs"},
+     {"small", "NUMBER", "1", "weight of jobs whose tightest instance is 1g"},
+     {"medium", "NUMBER", "1", "weight of those of 2g"},
+     {"large", "NUMBER", "1", "weight of those of 4g"},
+     {"instance", "tightest|next", "tightest",
+      "the instance that a job asks for: the tightest, or the next larger one"},
+     {"seconds", "NUMBER", "10", "mean run time of a job on the whole GPU"},
+     {"kernel-share", "NUMBER", "0.2",
+      "share of a job's time that is in kernels and slows on slices"},
+     {"spread", "NUMBER", "0.5",
+      "run times differ from the stated one by up to this share, either way"}}};
+
+Result<Workload> tight_fit(std::uint64_t seed, const OptionTexts& options) {
+  constexpr std::array<std::string_view, 3> profiles = {"1g.6gb", "2g.12gb", "4g.24gb"};
+  OptionReader in(options);
+  const auto jobs = in.count("jobs", 1, most_jobs);
+  const std::array<double, 3> weights = {in.number("small", 0, 1e6), in.number("medium", 0, 1e6),
+                                         in.number("large", 0, 1e6)};
+  const double all = weights[0] + weights[1] + weights[2];
+  if (!(all > 0)) in.refuse("small", "there are no jobs of any size");
+  const std::size_t next = in.is("instance", "next") ? 1 : 0;
+  const double seconds = in.number("seconds", 0.001, 1e6);
+  const double share = in.number("kernel-share", 0, 1);
+  const double spread = in.number("spread", 0, 0.99);
+  if (in.error()) return std::unexpected(*in.error());
+  Random random(seed);
+  WorkloadMaker maker;
+  for (std::int64_t i = 0; i < jobs; ++i) {
+    const std::string_view benchmark = pool[random.below(pool.size())];
+    const double drawn = random.uniform() * all;
+    const std::size_t size = drawn < weights[0] ? 0 : drawn < weights[0] + weights[1] ? 1 : 2;
+    const std::string_view wanted = profiles[std::min<std::size_t>(size + next, 2)];
+    JobDetails details;
+    details.application = benchmark;
+    Job job;
+    job.id = fmt::format("{}-{:03}", benchmark, i);
+    job.duration = whole_ms(seconds * draw_around_one(random, spread));
+    const MiB memory = *a30().find(profiles[size])->usable;
+    maker.add(std::move(job), ByProfile{std::string(wanted)},
+              rodinia_speeds(a30(), benchmark, memory, share), details);
   }
   return maker.done();
 }
 
 // ---- Training of deep networks ----
 
-struct Network {
-  std::string_view name;
-  MiB memory;
-  int batch;
-};
-// Sizes as in 5.2.1; megabytes within the size, and batches, are open.
-constexpr std::array<Network, 1> small_networks = {{{"bert", MiB{4096}, 4}}};
-constexpr std::array<Network, 4> large_networks = {{{"vgg16", MiB{15360}, 32},
-                                                    {"resnet50", MiB{12288}, 32},
-                                                    {"inceptionv3", MiB{13312}, 32},
-                                                    {"bert", MiB{16384}, 32}}};
-
-/// ParvaGPU's speeds of the network: its A100 of 80 GB has the same slices with twice the memory.
-/// They are of inference, since only BERT and a ResNet were measured in training (MISO).
-SpeedTable network_speeds(const Network& network) {
-  const MeasuredSpeed& measured =
-      *find_measured(MeasuredSet::parvagpu, network.name, network.batch);
-  const GpuModel& a80 = **find_gpu_model(measured.reference);
-  return speeds_from_times(a100(), network.memory, [&](const Profile& profile) {
-    for (const auto& [name, speed] : measured.speeds) {
-      const Profile& there = *a80.find(name);
-      if (there.compute == profile.compute && !there.double_memory)
-        // One measured job was 6 % faster on the 1g with twice the memory (slice_law.cpp). Some
-        // larger slices measured up to 7 % slower; that is noise, and no slice counts as faster
-        // than 1.
-        return 1 / std::min(1.0, speed * (profile.double_memory ? 1.06 : 1));
-    }
-    return gpu_bound_time(a100(), profile);
-  });
-}
-
-constexpr std::array<OptionRow, 6> network_options(std::string_view small, std::string_view large) {
+constexpr std::array<OptionRow, 15> network_options(std::string_view small,
+                                                    std::string_view large) {
   return {
       {{"small", "COUNT", small, "jobs of 5 GB: BERT"},
        {"large", "COUNT", large, "jobs of 20 GB, drawn from VGG16, ResNet50, InceptionV3 and BERT"},
        {"small-s", "NUMBER", "120", "mean run time of a small job on the whole GPU"},
        {"large-s", "NUMBER", "240", "mean run time of a large job on the whole GPU"},
+       // The estimator says 3.5 and 4.7 GiB, as 5.2.1 does.
+       {"small-batch", "COUNT", "8", "largest batch of a small BERT; half of them have half of it"},
+       {"tokens", "COUNT", "384", "tokens of a sequence of BERT"},
+       // The least powers of two of which the estimator says 20 GB.
+       {"vgg16-batch", "COUNT", "64", "batch of VGG16"},
+       {"resnet50-batch", "COUNT", "128", "batch of ResNet50"},
+       {"inceptionv3-batch", "COUNT", "128", "batch of InceptionV3"},
+       {"bert-batch", "COUNT", "32", "batch of a large BERT"},
+       {"small-row", "2|4|6|8", "2", "MISO's batch of BERT whose speeds a small job has"},
+       {"image-row", "128|256|512", "512", "MISO's batch of ResNet whose speeds the others have"},
+       transfer_row,
        {"spread", "NUMBER", "0.25",
         "run times differ from the stated one by up to this share, either way"},
        mig_off_row}};
@@ -230,6 +290,49 @@ constexpr auto ml1_options = network_options("7", "7");
 constexpr auto ml2_options = network_options("21", "0");
 constexpr auto ml3_options = network_options("0", "18");
 
+/// A training with what follows from it.
+struct Network {
+  Training training;
+  MiB memory{};
+  SpeedTable speeds{};
+};
+
+constexpr int large_bert_row = 8;  // MISO's largest
+
+/// The small ones first, two of them.
+Result<std::vector<Network>> networks_of(OptionReader& in) {
+  constexpr std::int64_t most_batch = 4096;
+  const auto batch = [&](std::string_view name) { return in.count(name, 1, most_batch); };
+  const std::int64_t small = batch("small-batch"), tokens = in.count("tokens", 1, 512);
+  const int small_row = static_cast<int>(in.count("small-row", 2, 8));
+  const int image_row = static_cast<int>(in.count("image-row", 128, 512));
+  std::vector<Network> all = {{{"bert", std::max<std::int64_t>(1, small / 2), tokens}},
+                              {{"bert", small, tokens}},
+                              {{"vgg16", batch("vgg16-batch"), 0}},
+                              {{"resnet50", batch("resnet50-batch"), 0}},
+                              {{"inceptionv3", batch("inceptionv3-batch"), 0}},
+                              {{"bert", batch("bert-batch"), tokens}}};
+  if (in.error()) return std::unexpected(*in.error());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    Network& each = all[i];
+    const auto memory = training_memory(each.training);
+    if (!memory) return std::unexpected(memory.error());
+    each.memory = *memory;
+    if (each.memory.value > whole_mib) {
+      in.refuse(i < 2 ? "small-batch" : fmt::format("{}-batch", each.training.network),
+                fmt::format("{} MiB are more than the GPU has", each.memory.value));
+      return std::unexpected(*in.error());
+    }
+    const bool bert = each.training.network == "bert";
+    each.speeds = training_speeds(bert ? "bert" : "resnet",
+                                  i < 2  ? small_row
+                                  : bert ? large_bert_row
+                                         : image_row,
+                                  each.memory);
+  }
+  return all;
+}
+
 Result<Workload> networks(std::uint64_t seed, const OptionTexts& options) {
   OptionReader in(options);
   const auto small = in.count("small", 0, most_jobs / 2);
@@ -237,28 +340,30 @@ Result<Workload> networks(std::uint64_t seed, const OptionTexts& options) {
   const double small_s = in.number("small-s", 0.001, 1e6);
   const double large_s = in.number("large-s", 0.001, 1e6);
   const double spread = in.number("spread", 0, 0.99);
+  const double transfer_share = in.number("transfer-share", 0, 1);
   const double mig_off_speed = in.number("mig-off", 0.01, 100);
   if (small + large == 0) in.refuse("small", "there is no job, neither small nor large");
   if (in.error()) return std::unexpected(*in.error());
+  const auto all = networks_of(in);
+  if (!all) return std::unexpected(all.error());
   Random random(seed);
-  std::vector<const Network*> order;
-  for (std::int64_t i = 0; i < small; ++i)
-    order.push_back(&small_networks[random.below(small_networks.size())]);
-  for (std::int64_t i = 0; i < large; ++i)
-    order.push_back(&large_networks[random.below(large_networks.size())]);
+  std::vector<std::size_t> order;
+  for (std::int64_t i = 0; i < small; ++i) order.push_back(random.below(2));
+  for (std::int64_t i = 0; i < large; ++i) order.push_back(2 + random.below(all->size() - 2));
   shuffle(order, random);
   WorkloadMaker maker;
   for (std::size_t i = 0; i < order.size(); ++i) {
-    const Network& network = *order[i];
-    const bool is_small = network.memory.value <= sizes[0].most_mib;
+    const bool is_small = order[i] < 2;
+    const Network& network = (*all)[order[i]];
     JobDetails details;
-    details.application = fmt::format("{}-{}", network.name, is_small ? "small" : "large");
-    details.batch = network.batch;
+    details.application =
+        fmt::format("{}-{}", network.training.network, is_small ? "small" : "large");
+    details.batch = network.training.batch;
     Job job;
     job.id = fmt::format("{}-{:03}", *details.application, i);
     job.duration = whole_ms((is_small ? small_s : large_s) * draw_around_one(random, spread));
     maker.add(std::move(job), BySize{network.memory, {}},
-              with_mig_off(network_speeds(network), mig_off_speed), details);
+              with_mig_off(network.speeds, mig_off_speed), details, transfer_share);
   }
   return maker.done();
 }
@@ -367,6 +472,18 @@ constexpr GeneratorRow table[] = {
      .fleet = one,
      .options = hm4_options,
      .make = [](Seed seed, Texts options) { return homogeneous("euler3D", seed, options); }},
+    {.name = "nw",
+     .summary = "21 Needleman-Wunsch of 5 GB",
+     .source = "MIGM, 5.1 and A.1",
+     .fleet = one,
+     .options = nw_options,
+     .make = [](Seed seed, Texts options) { return homogeneous("nw", seed, options); }},
+    {.name = "tight-fit",
+     .summary = "14 Rodinia jobs on an A30, on the tightest instance or on the next larger one",
+     .source = "MIGM, 1",
+     .fleet = "1xA30-24GB",
+     .options = tight_fit_options,
+     .make = tight_fit},
     {.name = "ht1",
      .summary = "15 Rodinia jobs: 11 of 5 GB, 2 of 10 GB, 2 of 40 GB, equal time in each group",
      .source = rodinia_source,

@@ -40,9 +40,10 @@ SpeedTable speeds_from_times(const GpuModel& model, MiB needed,
 /// Builds a workload, job by job in the order of arrival.
 class WorkloadMaker {
  public:
-  /// Adds a job; `wanted` and the table's profiles become its request.
+  /// Adds a job; `wanted` and the table's profiles become its request. On the whole GPU it uses the
+  /// host link for `transfer_share` of its time.
   void add(Job job, const decltype(Request::wanted)& wanted, SpeedTable speeds,
-           const std::optional<JobDetails>& details = {});
+           const std::optional<JobDetails>& details = {}, double transfer_share = 0);
   Workload done();
 
  private:
