@@ -155,6 +155,9 @@ WholeFile::WholeFile(const std::string& path) : path_(path) {
 }
 
 Result<std::unique_ptr<WholeFile>> WholeFile::open(const std::string& path) {
+  if (path == "-")
+    return fail(ErrorKind::bad_usage, "-", "a file is written here, not standard output",
+                "name a file; ./- is one of that name");
   std::unique_ptr<WholeFile> file(new WholeFile(path));
   if (!file->file_) return file->failure(std::error_code(errno, std::generic_category()));
   return file;

@@ -153,6 +153,16 @@ TEST(Reproduce, DynaPWritesItsPage) {
   EXPECT_EQ(cleave("reproduce dyna-p --seeds 0").exit_code, 2);
 }
 
+TEST(Outputs, ADashIsNotAFile) {
+  const Outcome outcome = cleave(
+      "simulate --fleet 1xA100-40GB --scheduler online --outcomes - --workload "
+      "data/workloads/lab-day.jsonl");
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_EQ(outcome.err,
+            "cleave: -: a file is written here, not standard output; name a file; ./- is one of "
+            "that name\n");
+}
+
 TEST(Reproduce, WritesThePageAndItsFigures) {
   const Scratch scratch;
   const Json answer =
