@@ -127,6 +127,10 @@ void write_outcomes(std::ostream& out, const Workload& workload,
       line["execution_s"] = in_seconds(outcome.execution);
     }
     if (outcome.energy_j) line["energy_j"] = *outcome.energy_j;
+    if (outcome.predicted) {
+      line["predicted_s"] = in_seconds(outcome.predicted->predicted);
+      line["seen_s"] = in_seconds(outcome.predicted->seen);
+    }
     out << line.dump() << '\n';
   }
 }

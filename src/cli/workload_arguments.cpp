@@ -14,6 +14,7 @@
 #include "base/read_text.hpp"
 #include "base/text.hpp"
 #include "cli/forecast/model_input.hpp"
+#include "cli/forecast/profiles.hpp"
 #include "forecast/choice/warp_folding.hpp"
 #include "forecast/memory/forecaster.hpp"
 #include "model/workload_file.hpp"
@@ -101,6 +102,18 @@ void RunArguments::add_run_options(CommandLine& command) {
                   "Seconds to write and restore a checkpoint, half of them each")
       ->default_str("30");
   command
+      .add_option("--profiles-repository", profiles_repository,
+                  "Tell schedulers the times that follow from this profile repository for each "
+                  "job's application and batch, in place of the true ones")
+      ->check(not_empty())
+      ->type_name("FILE");
+  command
+      .add_option("--time-model", time_model,
+                  "The same by a model that `cleave forecast time --train` saved, where nothing "
+                  "was measured")
+      ->check(not_empty())
+      ->type_name("FILE");
+  command
       .add_option("--process-start", process_start,
                   "Seconds from the start of a process until it makes progress")
       ->default_str("0");
@@ -157,6 +170,27 @@ void RunArguments::add_world_options(CommandLine& command) {
 
 namespace {
 
+/// Null where neither is given.
+Result<std::shared_ptr<const ApplicationTimes>> read_applications(const std::string& repository,
+                                                                  const std::string& model) {
+  if (repository.empty() && model.empty()) return nullptr;
+  ProfileRepository profiles;
+  if (!repository.empty()) {
+    auto loaded = load_repository(repository);
+    if (!loaded) return std::unexpected(loaded.error());
+    profiles = std::move(*loaded);
+  }
+  std::optional<CompletionTime> trained;
+  if (!model.empty()) {
+    const auto text = read_text(model);
+    if (!text) return std::unexpected(text.error());
+    auto loaded = CompletionTime::load(*text, shown(model, 200));
+    if (!loaded) return std::unexpected(loaded.error());
+    trained = std::move(*loaded);
+  }
+  return std::make_shared<const ApplicationTimes>(std::move(profiles), std::move(trained));
+}
+
 Result<Duration> seconds_option(const char* name, const std::string& text) {
   const auto number = parse_number(text);
   const auto duration = number ? duration_from_seconds(*number) : Result<Duration>{Duration{-1}};
@@ -201,6 +235,9 @@ Result<SimulationOptions> RunArguments::read_simulation(const FleetFile& of) con
     if (!time) return std::unexpected(time.error());
     *value = *time;
   }
+  const auto applications = read_applications(profiles_repository, time_model);
+  if (!applications) return std::unexpected(applications.error());
+  options.applications = *applications;
   const auto world = read_world(of);
   if (!world) return std::unexpected(world.error());
   options.world = *world;
@@ -296,7 +333,7 @@ Result<TraceOptions> RunArguments::read_trace_options(std::uint64_t with_seed) c
 
 Result<void> RunArguments::not_read(const char* option, const std::string& path) const {
   const std::string of_trace = trace.substr(std::min(trace.size(), trace.find(':') + 1));
-  return not_read_too(option, path, {workload, fleet, of_trace});
+  return not_read_too(option, path, {workload, fleet, of_trace, profiles_repository, time_model});
 }
 
 bool RunArguments::workload_is_drawn() const {
@@ -369,6 +406,7 @@ Json run_json(const SimulationOptions& options, const FleetFile& fleet) {
           {"checkpoint_s", in_seconds(options.checkpoint)},
           {"process_start_s", in_seconds(options.process_start)},
           {"forecast", options.forecaster},
+          {"times", options.applications ? "predicted" : "true"},
           {"faults",
            {{"mtbf_s",
              faults.between_losses ? Json(in_seconds(*faults.between_losses)) : Json(nullptr)},
@@ -411,6 +449,11 @@ std::string run_text(const SimulationOptions& options, const FleetFile& fleet) {
     said.push_back(fmt::format("processes start in {} s", in_seconds(options.process_start)));
   if (options.forecaster != usual.forecaster)
     said.push_back(fmt::format("forecast {}", options.forecaster));
+  if (options.applications)
+    said.push_back(
+        fmt::format("schedulers are told predicted times, from {}{}",
+                    counted(options.applications->repository().records().size(), "profile"),
+                    options.applications->model() != nullptr ? " and a trained model" : ""));
   if (options.world.link == LinkSharing::off) said.push_back("jobs do not share links");
   if (options.world.link == LinkSharing::together)
     said.push_back("all transfers on a GPU coincide");

@@ -48,6 +48,8 @@ class JobFacts {
                                                         int /*profile*/) const {
     return std::nullopt;
   }
+  /// Whether these times are predictions: then options that make true times wrong do nothing.
+  [[nodiscard]] virtual bool predicts() const { return false; }
   /// When a running job is expected to end, by what it reports where it does.
   [[nodiscard]] virtual std::optional<Instant> expected_end(JobId) const { return std::nullopt; }
   /// What it is a batch of, and how large that is.

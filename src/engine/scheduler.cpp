@@ -75,6 +75,7 @@ const SchedulerRow table[] = {
      .summary = "dyna-p with true times",
      .source = "Dyna-P, section 4",
      .priority = by_batches,
+     .truth = true,
      .options = oracle_options(),
      .make = make_oracle},
 };

@@ -109,6 +109,8 @@ struct SchedulerRow {
   bool furnishes = false;
   /// It puts jobs on whole GPUs, with MIG off.
   bool whole_gpus = false;
+  /// It is there to show what true times would be worth: simulations tell it no predicted ones.
+  bool truth = false;
   std::span<const OptionRow> options;
   /// `options` are complete and their values checked as far as the rows can.
   Result<std::unique_ptr<Scheduler>> (*make)(const SchedulerSetup& setup,

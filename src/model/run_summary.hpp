@@ -61,6 +61,11 @@ struct RunSummary {
   double lost_work_s = 0;
   double waiting_s = 0;  // finished jobs had no place
 
+  /// Jobs of which a time was predicted and that ran from beginning to end on one instance, and
+  /// |predicted / seen - 1| of these.
+  std::size_t predictions = 0;
+  std::optional<double> prediction_error_median, prediction_error_p90;
+
   std::size_t creates = 0, destroys = 0, migrations = 0, oom_restarts = 0, early_restarts = 0,
               deadline_misses = 0;
   std::size_t reconfigurations = 0;  // changes of a GPU's instances: destroys and creates together
@@ -103,11 +108,17 @@ struct RunFigure {
 /// Every figure, in the order of the JSON.
 [[nodiscard]] std::span<const RunFigure> run_figures();
 
+/// A time as it was predicted, and as it came out.
+struct PredictedTime {
+  Duration predicted{}, seen{};
+};
+
 /// What became of one job.
 struct JobOutcome {
   enum class End { waiting, finished, failed, rejected } end = End::waiting;
   Duration wait{}, turnaround{}, execution{};  // of a finished one
   std::optional<double> energy_j = {};         // of its processes; empty where power was left out
+  std::optional<PredictedTime> predicted = {};
 };
 
 Json to_json(const RunSummary& summary);

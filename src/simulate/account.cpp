@@ -70,8 +70,10 @@ bool Account::late(std::size_t job) const {
 std::vector<JobOutcome> Account::outcomes() const {
   std::vector<JobOutcome> outcomes;
   outcomes.reserve(books_.size());
-  for (const Book& book : books_) {
+  for (std::size_t i = 0; i < books_.size(); ++i) {
+    const Book& book = books_[i];
     JobOutcome outcome{.end = book.end, .execution = book.execution};
+    if (!predicted_.empty()) outcome.predicted = predicted_[i];
     if (book.end == JobOutcome::End::finished) {
       outcome.turnaround = book.turnaround;
       outcome.wait = book.turnaround - book.execution;
@@ -79,6 +81,21 @@ std::vector<JobOutcome> Account::outcomes() const {
     outcomes.push_back(outcome);
   }
   return outcomes;
+}
+
+void Account::write_predictions(RunSummary& summary) const {
+  std::vector<double> errors;
+  for (const auto& each : predicted_)
+    if (each && each->seen > Duration::zero())
+      errors.push_back(std::abs(in_seconds(each->predicted) / in_seconds(each->seen) - 1));
+  summary.predictions = errors.size();
+  if (errors.empty()) return;
+  std::ranges::sort(errors);
+  const auto at_least = [&](std::size_t percent) {
+    return errors[(errors.size() * percent + 99) / 100 - 1];
+  };
+  summary.prediction_error_median = at_least(50);
+  summary.prediction_error_p90 = at_least(90);
 }
 
 void Account::write(RunSummary& summary, std::optional<double> usable_mib) {
@@ -106,6 +123,7 @@ void Account::write(RunSummary& summary, std::optional<double> usable_mib) {
   summary.wait = Distribution::of(waits);
   summary.turnaround = Distribution::of(turnarounds);
   summary.execution = Distribution::of(executions);
+  write_predictions(summary);
   summary.creation_s = creation_s_;
   summary.process_start_s = start_s_;
   summary.checkpoint_s = checkpoint_s_;

@@ -45,6 +45,11 @@ class Account {
     checkpoint_s_ += in_seconds(time);
     books_[job].set_up += time;
   }
+  /// What was predicted of a job, and how long it took.
+  void compare(std::size_t job, PredictedTime time) {
+    if (predicted_.empty()) predicted_.resize(books_.size());
+    predicted_[job] = time;
+  }
   void finished(std::size_t job, Instant now);
   void failed(std::size_t job);
   /// One of these comes soon.
@@ -69,6 +74,7 @@ class Account {
   static_assert(sizeof(Book) == 32);
 
   [[nodiscard]] bool late(std::size_t job) const;
+  void write_predictions(RunSummary& summary) const;
   void lose_work(std::size_t job, Duration progress, const WorkShare& work);
 
   const Workload* workload_;
@@ -77,6 +83,7 @@ class Account {
   std::vector<ReasonCount> rejections_;
   std::vector<Duration>
       kept_;  // by job, time of processes that ended, whose work is kept; or empty
+  std::vector<std::optional<PredictedTime>> predicted_;  // by job; or empty
   double creation_s_ = 0, start_s_ = 0, checkpoint_s_ = 0, restore_s_ = 0, lost_s_ = 0;
   double resident_mib_seconds_ = 0;
   bool resident_known_ = true;

@@ -28,11 +28,32 @@ bool KnownJobs::restartable(JobId id) const {
 }
 
 std::optional<Duration> KnownJobs::time_on(JobId id, std::size_t kind, int profile) const {
+  if (applications_ != nullptr) return predicted(id, kind, profile);
   const double speed = speeds_->on(job(id), kind, static_cast<std::size_t>(profile)).relative;
   if (!(speed > 0)) return std::nullopt;
   const double ns = static_cast<double>(job(id).duration.count()) / speed;
   constexpr auto longest = static_cast<double>(longest_duration.count());
   return Duration{std::llround(std::min(ns, 2 * longest))};
+}
+
+std::optional<Duration> KnownJobs::predicted(JobId id, std::size_t kind, int profile) const {
+  const std::string* of = application(id);
+  if (applications_ == nullptr || of == nullptr) return std::nullopt;
+  const std::int64_t size = batch(id).value_or(1);
+  auto [known, fresh] = predictions_.try_emplace({*of, size});
+  if (fresh)
+    for (const auto& graph : fleet_->graphs()) {
+      const GpuModel& model = graph->geometry().model();
+      std::vector<Duration>& times = known->second.emplace_back();
+      for (const Profile& each : model.profiles) {
+        const auto time = applications_->time_on(*of, size, model, each);
+        const auto whole =
+            time ? duration_from_seconds(time->seconds) : Result<Duration>{Duration{-1}};
+        times.push_back(whole.value_or(Duration{-1}));
+      }
+    }
+  const Duration time = known->second[kind][static_cast<std::size_t>(profile)];
+  return time < Duration::zero() ? std::nullopt : std::optional(time);
 }
 
 const std::string* KnownJobs::application(JobId id) const {
@@ -47,6 +68,13 @@ std::optional<std::int64_t> KnownJobs::batch(JobId id) const {
 
 std::vector<BatchRow> KnownJobs::batch_rows() const {
   std::vector<BatchRow> rows;
+  if (applications_ != nullptr) {
+    for (std::size_t kind = 0; kind < fleet_->graphs().size(); ++kind)
+      for (BatchRow& row :
+           applications_->batch_rows(fleet_->graphs()[kind]->geometry().model(), kind))
+        rows.push_back(std::move(row));
+    return rows;
+  }
   std::set<std::tuple<std::string, std::int64_t>> seen;
   for (const Job& each : workload_->jobs) {
     const JobDetails* details = workload_->details_of(each);

@@ -1,9 +1,14 @@
 #pragma once
-// What the simulator tells schedulers about the jobs: the truth, from the workload. A scheduler
-// that should know less, or something wrong, has an option for that.
+// What the simulator tells schedulers about the jobs: the truth, from the workload, or times as
+// they are predicted from what was measured of applications beforehand. A scheduler that should
+// know less, or something wrong, has an option for that.
 
+#include <map>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "engine/application_times.hpp"
 #include "engine/job_facts.hpp"
 #include "model/job.hpp"
 #include "simulate/speeds.hpp"
@@ -13,10 +18,16 @@ namespace cleave {
 /// The facts of a workload's jobs.
 class KnownJobs final : public JobFacts {
  public:
-  /// `request_ids` by Workload::requests. Everything must outlive this.
+  /// `request_ids` by Workload::requests; without `applications` times are true. Everything must
+  /// outlive this.
   KnownJobs(const Workload& workload, const Speeds& speeds, const Fleet& fleet,
-            const std::vector<RequestId>& request_ids)
-      : workload_(&workload), speeds_(&speeds), fleet_(&fleet), request_ids_(&request_ids) {}
+            const std::vector<RequestId>& request_ids,
+            const ApplicationTimes* applications = nullptr)
+      : workload_(&workload),
+        speeds_(&speeds),
+        fleet_(&fleet),
+        request_ids_(&request_ids),
+        applications_(applications) {}
 
   [[nodiscard]] std::int64_t priority(JobId job) const override;
   [[nodiscard]] std::optional<Instant> deadline(JobId job) const override;
@@ -25,9 +36,13 @@ class KnownJobs final : public JobFacts {
   [[nodiscard]] bool restartable(JobId job) const override;
   [[nodiscard]] std::optional<Duration> time_on(JobId job, std::size_t kind,
                                                 int profile) const override;
+  [[nodiscard]] bool predicts() const override { return applications_ != nullptr; }
   [[nodiscard]] const std::string* application(JobId job) const override;
   [[nodiscard]] std::optional<std::int64_t> batch(JobId job) const override;
-  /// From the jobs of the workload that name application, batch and latency.
+  /// What is predicted of the job's application and batch; nothing without `applications`, or
+  /// where they say nothing.
+  [[nodiscard]] std::optional<Duration> predicted(JobId job, std::size_t kind, int profile) const;
+  /// From the jobs of the workload that name application, batch and latency; or as measured.
   [[nodiscard]] std::vector<BatchRow> batch_rows() const override;
   [[nodiscard]] std::vector<Expected> expected() const override;
 
@@ -38,6 +53,10 @@ class KnownJobs final : public JobFacts {
   const Speeds* speeds_;
   const Fleet* fleet_;
   const std::vector<RequestId>* request_ids_;
+  const ApplicationTimes* applications_;
+  /// By application and batch: times by GPU model and profile, below zero where unknown.
+  mutable std::map<std::pair<std::string, std::int64_t>, std::vector<std::vector<Duration>>>
+      predictions_;
 };
 
 }  // namespace cleave

@@ -44,7 +44,8 @@ class Simulation {
                options.world.jitter ? std::optional(options.seed) : std::nullopt),
         rates_(workload, fleet_, options.world, world_),
         memory_(workload, options.seed),
-        facts_(workload, rates_.table(), fleet_, request_ids_),
+        facts_(workload, rates_.table(), fleet_, request_ids_,
+               spec.row->truth ? nullptr : options.applications.get()),
         outages_(options.faults, options.seed, fleet_.size()),
         begin_(workload.jobs.empty() ? Instant{} : workload.jobs.front().arrival),
         now_(begin_),
@@ -553,6 +554,14 @@ class Simulation {
     retime(run.gpu);
   }
 
+  /// A job that ran from its beginning to its end on one instance: its time beside the predicted.
+  void compare_times(JobId id, const JobRun& run, Duration seen) {
+    if (run.mode != RunMode::instance || run.here_from > run.begin) return;
+    const int profile = world_.graph(world_[run.gpu]).geometry()[run.placement].profile_index;
+    if (const auto predicted = facts_.predicted(id, fleet_[run.gpu].kind, profile))
+      account_.compare(index(id), {*predicted, seen});
+  }
+
   void close_process(JobId id, Ending ending) {
     JobRun& run = runs_[id];
     const double left_over = kept(id, run, ending);
@@ -565,6 +574,8 @@ class Simulation {
           run.restores ? std::min(time - start, options_.checkpoint / 2) : Duration::zero();
       account_.ran(index(id), {time, start, restore}, {before, run.done, left_over},
                    account_.counts_memory() ? capacity(id, run) : std::nullopt);
+      if (options_.applications != nullptr && ending == Ending::finished && before == 0)
+        compare_times(id, run, time - start - restore);
     } else {
       const Instant waited_until = std::min(run.begin, std::max(now_, run.here_from));
       account_.waits_for_instance(index(id), waited_until - run.begin);

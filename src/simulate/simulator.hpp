@@ -25,9 +25,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "base/result.hpp"
+#include "engine/application_times.hpp"
 #include "engine/engine.hpp"
 #include "model/fleet_file.hpp"
 #include "model/job.hpp"
@@ -50,6 +52,9 @@ struct SimulationOptions {
   Duration process_start{};  // from the start of a process until it makes progress
   Duration checkpoint = std::chrono::seconds{30};  // to write one and to restore it, half each
   std::string forecaster = "none";
+  /// What schedulers are told of times, in place of the truth; null: the truth. Those that are
+  /// there to know it (SchedulerRow::truth) know it all the same.
+  std::shared_ptr<const ApplicationTimes> applications = {};
   FaultPlan faults = {};
   WorldTerms world = {};
   RunObserver* observer = nullptr;

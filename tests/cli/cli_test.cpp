@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 
 #include "base/format.hpp"
 #include "base/json.hpp"
@@ -281,14 +282,53 @@ TEST(Simulate, SaysHowTheRunWent) {
            "--process-start 1.5 --forecast last-value:margin=0.2");
   EXPECT_EQ(said["run"],
             Json::parse(R"({"reconfiguration_s": 0.0, "checkpoint_s": 8.0, "process_start_s": 1.5,
-    "forecast": "last-value:margin=0.2", "faults": {"mtbf_s": null, "repair_s": null,
-      "job_failure": 0.0,
+    "forecast": "last-value:margin=0.2", "times": "true",
+    "faults": {"mtbf_s": null, "repair_s": null, "job_failure": 0.0,
     "outages": ["n0/1@50-60.5", "n0/1@700-900"]}})"));
   EXPECT_EQ(said["gpu_losses"], 2);
   EXPECT_EQ(said["trace"]["generator"], "lab-day");
   const Outcome text = cleave(what + "--outage n0/1@700-900");
   EXPECT_NE(text.out.find("run: lost: n0/1@700-900"), std::string::npos) << text.out;
   EXPECT_NE(text.out.find("faults        GPUs lost"), std::string::npos) << text.out;
+}
+
+TEST(Simulate, SchedulersAreToldPredictedTimes) {
+  const Scratch scratch;
+  std::string jobs;
+  for (int i = 0; i < 6; ++i)
+    jobs += fmt::format(R"({{"id":"j{}","arrival_s":{},"duration_s":92,"memory_mib":4000,)"
+                        R"("application":"resnet","batch":256,)"
+                        R"("speed":{{"1g.5gb":0.3,"7g.40gb":1}}}})"
+                        "\n",
+                        i, 400 * i);
+  const std::string workload = scratch.write("jobs.jsonl", jobs);
+  const std::string outcomes = scratch.path("outcomes.jsonl");
+  const std::string what = fmt::format(
+      "simulate --fleet 1xA100-40GB --workload {} --scheduler online "
+      "--profiles-repository examples/profiles/two-profiles.jsonl",
+      workload);
+  const Json answer = json(what + " --outcomes " + outcomes);
+  EXPECT_EQ(answer["run"]["times"], "predicted");
+  EXPECT_EQ(answer["predictions"], 6);
+  // On 1g: 286 s were measured, and 92 / 0.3 come out.
+  EXPECT_NEAR(answer["prediction_error_median"].get<double>(), 1 - 286 * 0.3 / 92, 1e-6);
+  std::ifstream lines(outcomes);
+  std::string line;
+  ASSERT_TRUE(std::getline(lines, line));
+  const Json first = Json::parse(line);
+  EXPECT_NEAR(first["predicted_s"].get<double>(), 286, 1e-6);
+  EXPECT_NEAR(first["seen_s"].get<double>(), 92 / 0.3, 1e-6);
+  const Outcome text = cleave(what);
+  EXPECT_NE(text.out.find("schedulers are told predicted times, from 2 profiles"),
+            std::string::npos)
+      << text.out;
+  EXPECT_NE(text.out.find("predicted     6 jobs, off by 7 % at the median"), std::string::npos)
+      << text.out;
+  EXPECT_EQ(cleave(what + " --time-model examples/fleet.json").exit_code, 2);
+  EXPECT_EQ(cleave("simulate --fleet 1xA100-40GB --generate lab-day --scheduler online "
+                   "--profiles-repository nowhere.jsonl")
+                .exit_code,
+            2);
 }
 
 TEST(Simulate, AllocationIsSlowerWhereThatIsAskedFor) {

@@ -56,6 +56,7 @@ class KnownFacts final : public JobFacts {
         cleave::time_on(of(job).times, gpu, &gpu.profiles[static_cast<std::size_t>(profile)]);
     return time ? std::optional(time->time) : std::nullopt;
   }
+  [[nodiscard]] bool predicts() const override { return true; }
   [[nodiscard]] std::optional<Instant> expected_end(JobId job) const override {
     return of(job).expected_end;
   }

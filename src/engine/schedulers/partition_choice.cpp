@@ -47,7 +47,7 @@ std::optional<Duration> PartitionChooser::predicted(JobId job, std::size_t kind,
                                                     int profile) const {
   if (setup_.facts == nullptr) return std::nullopt;
   const auto time = setup_.facts->time_on(job, kind, profile);
-  if (!time || options_.time_error == 0) return time;
+  if (!time || options_.time_error == 0 || setup_.facts->predicts()) return time;
   const auto draw = kind * 64 + static_cast<std::uint64_t>(profile);
   const double error = options_.time_error * (2 * uniform_of(options_.seed, index(job), draw) - 1);
   return std::max(Duration{1},
