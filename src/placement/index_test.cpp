@@ -21,6 +21,7 @@ const Setting settings[] = {
     {"fragmentation", {}},
     {"fragmentation", {{"threshold", "0.7"}, {"load", "joint"}}},
     {"fragmentation", {{"across", "rise"}, {"load", "memory"}}},
+    {"fragmentation", {{"tie", "waste"}}},
     {"reachability", {}},
     {"reachability", {{"across", "best"}}},
     {"preference", {}},

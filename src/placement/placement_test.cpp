@@ -476,5 +476,36 @@ TEST(Laws, RandomArrivalsAndDepartures) {
   }
 }
 
+/// Where a request for a 3g goes on two GPUs with an instance each.
+std::string place_of_3g(std::string_view first, int first_start, std::string_view second,
+                        int second_start, const char* tie) {
+  auto file = parse_fleet_in_short("2xA100-80GB", ProfileChoice());
+  const auto hold = [&](std::size_t gpu, std::string_view profile, int start) {
+    InstanceEntry held;
+    held.placement = *file->geometries[0].find(profile, start);
+    held.workload = fmt::format("w{}", gpu);
+    file->gpus[gpu].instances.push_back(held);
+  };
+  hold(0, first, first_start);
+  hold(1, second, second_start);
+  const Fleet fleet(*file);
+  const ResolvedRequest request = resolve({ByProfile{"3g.40gb"}, std::nullopt}, file->geometries);
+  const auto decision =
+      decide_by_scan(fleet, request, *choose_policy("fragmentation", {{"tie", tie}}));
+  return fmt::format("{}@{}", index(decision->gpu), file->geometries[0][decision->placement].start);
+}
+
+// *Optimal Workload Placement*, figure 3: only one of the two keeps room for a 4g. Fragmentation is
+// the same after both, so that the tie decides; where it is not the same, the tie changes nothing.
+TEST(Fragmentation, TheTieByWasteKeepsRoomForA4g) {
+  EXPECT_EQ(place_of_3g("1g.20gb", 6, "1g.10gb", 0, "lowest"), "0@0");
+  EXPECT_EQ(place_of_3g("1g.20gb", 6, "1g.10gb", 0, "waste"), "1@4");
+  EXPECT_EQ(place_of_3g("3g.40gb", 4, "4g.40gb", 0, "lowest"), "0@0");
+  EXPECT_EQ(place_of_3g("3g.40gb", 4, "4g.40gb", 0, "waste"), "1@4");
+  EXPECT_EQ(place_of_3g("1g.10gb", 0, "1g.20gb", 6, "waste"), "0@4");
+  for (const char* tie : {"lowest", "waste"})
+    EXPECT_EQ(place_of_3g("1g.10gb", 1, "7g.80gb", 0, tie), "0@4");
+}
+
 }  // namespace
 }  // namespace cleave

@@ -1,6 +1,7 @@
 #include "placement/policy.hpp"
 
 #include "base/format.hpp"
+#include "graph/waste.hpp"
 #include "placement/first_fit.hpp"
 #include "placement/fragmentation_policy.hpp"
 #include "placement/largest_gap.hpp"
@@ -18,6 +19,8 @@ constexpr OptionRow fragmentation_options[] = {
      "what load is measured in: share of the slices held by work"},
     {"across", "result|rise", "result",
      "compare GPUs by their cost after the placement, or by how much it rises"},
+    {"tie", "lowest|waste", "lowest",
+     "among equals: the lowest GPU and start, or first the one that makes fewest slices useless"},
 };
 
 constexpr OptionRow reachability_options[] = {
@@ -133,6 +136,7 @@ Result<ChosenPolicy> choose_policy(std::string_view name, const OptionTexts& giv
     chosen.options.threshold = in.ratio("threshold", Ratio(0, 1), Ratio(1, 1));
   if (texts->contains("load")) chosen.options.load = load_metric_of(in.text("load"));
   if (texts->contains("across")) chosen.options.across = across_of(in.text("across"));
+  if (texts->contains("tie")) chosen.options.least_waste = in.is("tie", "waste");
   if (in.error()) return std::unexpected(*in.error());
   return chosen;
 }
@@ -166,7 +170,10 @@ Rank rank(const GpuView& gpu, PlacementId placement, const ChosenPolicy& chosen)
   const std::int32_t first = chosen.policy->gpu_score(gpu, chosen.options);
   const Score score = chosen.policy->placement_score(gpu, placement, chosen.options);
   const std::int32_t fresh = gpu.state.idle.contains(placement) ? 0 : 1;
-  const std::int32_t fewer = -where.profile->compute.value;
+  // More compute slices first; what an instance makes useless is less than a GPU's slices.
+  constexpr std::int32_t most_waste = 32;
+  std::int32_t fewer = -where.profile->compute.value * most_waste;
+  if (chosen.options.least_waste) fewer += waste(gpu.graph.geometry(), placement).slices();
   switch (chosen.policy->comparison(chosen.options)) {
     case Comparison::gpus_first:
       return {{first}, {score[0], score[1], fresh, fewer, where.start}};

@@ -4,9 +4,9 @@
 //
 // Every policy ranks candidates, smaller is better, by two scores: one of the GPU as it is, one of
 // the placement on it. What no score settles is settled by rules that all share: an instance that
-// exists already before a new one (`fresh`), more compute slices (requests by size only), the lower
-// GPU, the lower start. Where the GPU's number stands among these is the policy's kind of
-// comparison:
+// exists already before a new one (`fresh`), more compute slices (requests by size only), with
+// `tie=waste` the fewer slices made useless, the lower GPU, the lower start. Where the GPU's number
+// stands among these is the policy's kind of comparison:
 //
 //   gpus_first        gpu score | GPU | placement score, fresh, -compute, start
 //   every_placement   gpu score, placement score, fresh, -compute | GPU | start
@@ -40,6 +40,7 @@ struct PolicyOptions {
   Ratio threshold{2, 5};
   LoadMetric load = LoadMetric::compute;
   Across across = Across::result;
+  bool least_waste = false;    // what is equal otherwise goes where fewest slices become useless
   bool existing_only = false;  // every policy: only idle instances are places, none is made
 };
 

@@ -22,6 +22,10 @@ constexpr OptionRow rows[] = {
     {"across", "result|rise|first|best", "",
      "how policies fragmentation (result, rise) and reachability (first, best) compare GPUs; by "
      "default as `cleave policies` says"},
+    {"tie", "lowest|waste", "lowest",
+     "for policy fragmentation, among equals: the lowest GPU and start, or first the one that "
+     "makes "
+     "fewest slices useless"},
     {"dynamic", "on|off", "on", "off: no instance is created or destroyed"},
     {"migration", "on|off|intra|inter", "on",
      "after a job has left a GPU, others move: within it while it is busy (intra), to it when it "
@@ -227,8 +231,8 @@ class Online final : public Scheduler {
   std::vector<PlacementSet> layout_, standing_;
 };
 
-bool is_default(const char* name, const std::string& value) {
-  return std::ranges::find(rows, std::string_view(name), &OptionRow::name)->otherwise == value;
+bool is_default(std::string_view name, const std::string& value) {
+  return std::ranges::find(rows, name, &OptionRow::name)->otherwise == value;
 }
 
 /// A threshold that is found later is not read.
@@ -242,9 +246,9 @@ Result<ChosenPolicy> policy_of(const OptionTexts& options, bool moves) {
   const auto row =
       std::ranges::find(policies(), std::string_view(options.at("policy")), &Policy::name);
   OptionTexts given;
-  for (const char* name : {"threshold", "load", "across"}) {
-    const std::string& value = options.at(name);
-    const bool about_moves = moves && std::string_view(name) != "across";
+  for (const std::string_view name : {"threshold", "load", "across", "tie"}) {
+    const std::string& value = options.find(name)->second;
+    const bool about_moves = moves && (name == "threshold" || name == "load");
     const bool known =
         row == policies().end() ||
         std::ranges::find(row->options, name, &OptionRow::name) != row->options.end();
