@@ -85,9 +85,10 @@ struct JobDetails {
   std::optional<Duration> checkpoint_every;  // of its time on the whole GPU; it writes them itself
   /// Jobs of one application have one profile of performance.
   std::optional<std::string> application;
-  std::optional<std::string> user;    // who pays for it
-  std::optional<Duration> latency;    // of one batch, where `duration` is counted
-  std::optional<double> fails_after;  // the share of its work after which its process fails
+  std::optional<std::string> user;            // who pays for it
+  std::optional<Duration> latency;            // of one batch, where `duration` is counted
+  std::optional<double> fails_after;          // the share of its work after which its process fails
+  std::optional<std::int64_t> output_tokens;  // that a language model makes in all its work
 };
 
 /// One job of a workload.

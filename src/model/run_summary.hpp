@@ -45,6 +45,8 @@ struct RunSummary {
   Duration makespan{};  // from the first arrival to the last end
   /// Of finished jobs. Execution is the time of all its processes, wait is the rest.
   Distribution wait, turnaround, execution;
+  /// Execution over output tokens, the mean of finished jobs that say how many they make.
+  std::optional<double> time_per_output_token_s;
   double system_throughput = 0;  // Dyna-P, equation 5: mean over time and GPUs
   double memory_allocated_utilization = 0, compute_utilization = 0;
   std::optional<double> memory_used_utilization;  // where every job's resident memory is known

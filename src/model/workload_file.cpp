@@ -24,6 +24,7 @@ constexpr double most_power_factor = 10;
 constexpr double longest_part_s = 1e9;
 constexpr double most_overlap = 100;
 constexpr double most_touches = 1e12;
+constexpr std::int64_t most_tokens = 1'000'000'000'000;
 
 bool some_gpu_has(std::string_view profile) {
   for (const GpuModel& model : gpu_models())
@@ -91,7 +92,8 @@ class WorkloadReader {
       request.fits = profiles_of(*speed.table, speed.complete);
     }
     if (offload) {
-      request.offload = offload->most;
+      // A profile is what the job runs on; of a size, less may do.
+      if (std::holds_alternative<BySize>(request.wanted)) request.offload = offload->most;
       speed.offload = per_second(*offload, job.duration);
     }
     if (const auto* wanted = std::get_if<ByProfile>(&request.wanted);
@@ -304,7 +306,7 @@ class WorkloadReader {
     const auto touches = in.number_if("offload_touches");
     if (!touches) return std::nullopt;
     const JobDetails* details = workload.details_of(job);
-    const auto* size = std::get_if<BySize>(&request.wanted);
+    const std::optional<MiB> memory = memory_with(in, request, details);
     const char* const what = "offload_touches";
     if (!(*touches >= 0 && *touches <= most_touches))
       in.refuse(what, "this is how often all that is on the host crosses the link",
@@ -312,15 +314,42 @@ class WorkloadReader {
     if (details == nullptr || !details->offload)
       in.refuse(what, "this belongs to memory that the job can keep on the host",
                 "give offload_mib too");
-    if (size == nullptr)
-      in.refuse(what, "how much does not fit on the GPU follows from the memory of the job",
-                "give memory_mib or shape instead of a profile");
     if (details != nullptr && details->growth)
       in.refuse(what, "a job whose memory grows does not offload", "leave out one of the two");
     if (error_->has_value()) return std::nullopt;
     workload.details[job.details].offload_touches = touches;
     if (*details->offload == MiB{0}) return std::nullopt;
-    return Offload{size->memory, std::min(*details->offload, size->memory), *touches};
+    return Offload{*memory, std::min(*details->offload, *memory), *touches};
+  }
+
+  /// The memory of a job that offloads: what it asks for or, where it asks for a profile, what that
+  /// has and what does not fit there.
+  static std::optional<MiB> memory_with(JsonReader& in, const Request& request,
+                                        const JobDetails* details) {
+    if (const auto* size = std::get_if<BySize>(&request.wanted)) return size->memory;
+    const auto* profile = std::get_if<ByProfile>(&request.wanted);
+    const auto usable = profile != nullptr ? usable_of(profile->profile) : std::nullopt;
+    if (!usable) {
+      in.refuse("offload_touches", "how much does not fit on the GPU follows from the memory",
+                "give memory_mib or shape, or a profile of one GPU model: MODEL:NAME");
+      return std::nullopt;
+    }
+    return *usable + (details != nullptr ? details->offload.value_or(MiB{0}) : MiB{0});
+  }
+
+  /// What programs can use of a profile; nullopt where models that have it differ, or nobody knows.
+  static std::optional<MiB> usable_of(std::string_view name) {
+    std::optional<MiB> usable;
+    const std::size_t colon = name.rfind(':');
+    for (const GpuModel& model : gpu_models()) {
+      if (colon != std::string_view::npos && model.key != name.substr(0, colon)) continue;
+      const Profile* profile =
+          model.find(colon == std::string_view::npos ? name : name.substr(colon + 1));
+      if (profile == nullptr) continue;
+      if (!profile->usable || (usable && *usable != *profile->usable)) return std::nullopt;
+      usable = profile->usable;
+    }
+    return usable;
   }
 
   /// Work that takes no time crosses no link.
@@ -343,6 +372,7 @@ class WorkloadReader {
     if (details.user && details.user->empty())
       in.refuse("user", "the name is empty", "name a user, or leave the key out");
     details.latency = in.seconds_if("latency_s");
+    details.output_tokens = in.integer_if("output_tokens", 1, most_tokens);
     details.fails_after = in.number_if("fails_after");
     if (details.fails_after && !(*details.fails_after >= 0 && *details.fails_after < 1))
       in.refuse("fails_after", "this is the share of its work after which the job fails",
@@ -361,7 +391,7 @@ class WorkloadReader {
                           details.host_memory || details.cpus || details.priority != 0 ||
                           details.restartable || details.movable ||
                           details.keeps != Keeps::unsaid || details.application || details.user ||
-                          details.latency || details.fails_after;
+                          details.latency || details.fails_after || details.output_tokens;
     if (!anything) return Job::none;
     workload.details.push_back(details);
     return static_cast<std::uint32_t>(workload.details.size() - 1);
@@ -470,6 +500,7 @@ void write_details(Json& line, const JobDetails& details) {
   if (details.user) line["user"] = *details.user;
   if (details.latency) line["latency_s"] = in_seconds(*details.latency);
   if (details.fails_after) line["fails_after"] = *details.fails_after;
+  if (details.output_tokens) line["output_tokens"] = *details.output_tokens;
   if (details.offload) line["offload_mib"] = details.offload->value;
   if (details.offload_touches) line["offload_touches"] = *details.offload_touches;
   if (details.host_memory) line["host_memory_mib"] = details.host_memory->value;

@@ -106,6 +106,8 @@ void Account::write(RunSummary& summary, std::optional<double> usable_mib) {
   summary.jobs = books_.size();
   summary.rejections = rejections_;
   std::vector<Duration> waits, turnarounds, executions;
+  double token_s = 0;
+  std::size_t with_tokens = 0;
   for (auto* durations : {&waits, &turnarounds, &executions}) durations->reserve(books_.size());
   for (std::size_t i = 0; i < books_.size(); ++i) {
     const Book& book = books_[i];
@@ -119,7 +121,12 @@ void Account::write(RunSummary& summary, std::optional<double> usable_mib) {
     waits.push_back(book.turnaround - book.execution);
     turnarounds.push_back(book.turnaround);
     executions.push_back(book.execution);
+    const JobDetails* details = workload_->details_of(workload_->jobs[i]);
+    if (details == nullptr || !details->output_tokens) continue;
+    token_s += in_seconds(book.execution) / static_cast<double>(*details->output_tokens);
+    ++with_tokens;
   }
+  if (with_tokens > 0) summary.time_per_output_token_s = token_s / static_cast<double>(with_tokens);
   summary.wait = Distribution::of(waits);
   summary.turnaround = Distribution::of(turnarounds);
   summary.execution = Distribution::of(executions);

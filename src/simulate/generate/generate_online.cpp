@@ -6,7 +6,10 @@
 #include <array>
 #include <cmath>
 
+#include "base/csv.hpp"
 #include "base/format.hpp"
+#include "base/read_text.hpp"
+#include "base/text.hpp"
 #include "model/gpu_model.hpp"
 #include "simulate/generate/generate.hpp"
 #include "simulate/generate/generate_parts.hpp"
@@ -26,6 +29,9 @@ constexpr std::array<Model, 4> models = {{{"opt-6.7b", 12'700, {"1g.5gb", "2g.10
                                           {"opt-13b", 24'500, {"3g.20gb", "4g.20gb"}},
                                           {"bloom-7b1", 13'480, {"3g.20gb", "4g.20gb"}}}};
 
+/// Most tokens that a query of a trace may have in or out.
+constexpr std::int64_t most_tokens = 1'000'000'000;
+
 struct Query {
   std::int64_t request, response;
   [[nodiscard]] std::int64_t length() const { return request + response; }
@@ -36,10 +42,11 @@ struct Setting {
   double gap_s;
   double request_median, request_sigma, response_median, response_sigma;
   double bandwidth_gib, link_gib, overhead_s, reserve_mib;
-  bool only_long;
+  bool only_long, shares_link;
+  std::string trace;
 };
 
-constexpr std::array<OptionRow, 14> options_for(std::string_view gap, std::string_view length) {
+constexpr std::array<OptionRow, 16> options_for(std::string_view gap, std::string_view length) {
   return {
       {{"jobs", "COUNT", "200", "how many tasks"},
        {"gap", "NUMBER", gap, "mean time between arrivals"},
@@ -54,7 +61,12 @@ constexpr std::array<OptionRow, 14> options_for(std::string_view gap, std::strin
        {"bandwidth", "NUMBER", "1290", "GiB/s at which the whole GPU reads its memory"},
        {"link", "NUMBER", "22", "GiB/s at which weights that do not fit come from the host"},
        {"overhead-ms", "NUMBER", "20", "time of a pass through the model that no slice changes"},
-       {"reserve", "MIB", "1024", "memory of an instance that weights cannot have"}}};
+       {"reserve", "MIB", "1024", "memory of an instance that weights cannot have"},
+       {"trace", "FILE", "none",
+        "lengths of queries from this CSV, with the columns of BurstGPT or of Azure's traces, in "
+        "place of log-normal ones"},
+       {"shared", "on|off", "off",
+        "on: weights on the host cross the link at each pass, with those of all jobs on the GPU"}}};
 }
 constexpr auto normal_25_options = options_for("25", "all");
 constexpr auto long_25_options = options_for("25", "long");
@@ -83,12 +95,53 @@ Result<Setting> setting(const OptionTexts& options) {
   all.link_gib = in.number("link", 0.01, 1e6);
   all.overhead_s = in.number("overhead-ms", 0, 1e6) / 1000;
   all.reserve_mib = in.number("reserve", 0, 40'000);
+  all.trace = in.text("trace");
+  all.shares_link = in.is("shared", "on");
   if (in.error()) return std::unexpected(*in.error());
   return all;
 }
 
+/// The columns of a trace of queries: tokens in and out.
+constexpr std::array<std::string_view, 2> trace_columns[] = {
+    {"Request tokens", "Response tokens"},  // BurstGPT
+    {"ContextTokens", "GeneratedTokens"}};  // Azure's traces of 2023 and 2024
+
+/// The queries of a public trace, without those that failed, which have no response, and without
+/// outliers.
+Result<std::vector<Query>> queries_of_trace(const Setting& setting) {
+  const auto text = read_text(setting.trace);
+  if (!text) return std::unexpected(text.error());
+  auto csv = CsvReader::open(*text, shown(setting.trace, 200));
+  if (!csv) return std::unexpected(csv.error());
+  const auto known = std::ranges::find_if(
+      trace_columns, [&](const auto& names) { return csv->column(names[0]).has_value(); });
+  const auto& names = known == std::end(trace_columns) ? trace_columns[0] : *known;
+  const auto request = csv->column(names[0]), response = csv->column(names[1]);
+  if (!request) return std::unexpected(request.error());
+  if (!response) return std::unexpected(response.error());
+  std::vector<Query> pool;
+  std::vector<std::string> cells;
+  while (true) {
+    const auto more = csv->next(cells);
+    if (!more) return std::unexpected(more.error());
+    if (!*more) break;
+    const auto in = parse_integer(cells[*request]), out = parse_integer(cells[*response]);
+    if (!in || !out || *in < 0 || *out < 0 || *in > most_tokens || *out > most_tokens)
+      return fail(ErrorKind::bad_input, csv->place(),
+                  fmt::format("'{}' and '{}' are not numbers of tokens", shown(cells[*request]),
+                              shown(cells[*response])),
+                  "give whole numbers of zero or more");
+    if (*out > 0 && *in + *out <= setting.longest) pool.push_back({*in, *out});
+  }
+  if (pool.empty())
+    return fail(ErrorKind::bad_input, shown(setting.trace, 200),
+                "no query of the trace has a response and at most `longest` tokens",
+                "give another trace, or a greater `longest`");
+  return pool;
+}
+
 /// A synthetic trace of queries, with enough draws that its upper half by length is stable.
-std::vector<Query> query_pool(const Setting& setting, Random& random) {
+std::vector<Query> drawn_queries(const Setting& setting, Random& random) {
   constexpr std::size_t size = 4000;
   std::vector<Query> pool;
   const auto tokens = [&](double median, double sigma) {
@@ -99,9 +152,15 @@ std::vector<Query> query_pool(const Setting& setting, Random& random) {
     const auto response = tokens(setting.response_median, setting.response_sigma);
     if (request + response <= setting.longest) pool.push_back({request, response});
   }
-  if (!setting.only_long) return pool;
-  std::ranges::stable_sort(pool, {}, &Query::length);
-  pool.erase(pool.begin(), pool.begin() + size / 2);
+  return pool;
+}
+
+/// What the queries of tasks are drawn from.
+Result<std::vector<Query>> query_pool(const Setting& setting, Random& random) {
+  auto pool = setting.trace == "none" ? drawn_queries(setting, random) : queries_of_trace(setting);
+  if (!pool || !setting.only_long) return pool;
+  std::ranges::stable_sort(*pool, {}, &Query::length);
+  pool->erase(pool->begin(), pool->begin() + static_cast<std::ptrdiff_t>(pool->size() / 2));
   return pool;
 }
 
@@ -124,36 +183,60 @@ double pass_s(const Model& model, const Profile& profile, const Setting& setting
 /// Tokens of a request count as this many passes, since they go through the model together.
 constexpr double request_token = 0.02;
 
+/// The queries of one task, as a model sees them.
+struct Task {
+  double passes = 0;
+  std::int64_t output = 0;  // tokens
+};
+Task draw_task(const Setting& setting, const std::vector<Query>& pool, Random& random) {
+  Task task;
+  for (std::int64_t q = 0; q < setting.queries; ++q) {
+    const Query& query = pool[random.below(pool.size())];
+    task.passes +=
+        static_cast<double>(query.response) + request_token * static_cast<double>(query.request);
+    task.output += query.response;
+  }
+  return task;
+}
+
+/// What of a task is on the host, all of which crosses the link at every pass.
+std::optional<Offload> offload_of(const JobDetails& details, const Job& job, const Profile& profile,
+                                  const Setting& setting) {
+  if (!details.offload || !setting.shares_link) return std::nullopt;
+  return Offload{*profile.usable + *details.offload, *details.offload,
+                 *details.offload_touches / in_seconds(job.duration)};
+}
+
 Result<Workload> tasks(std::uint64_t seed, const OptionTexts& options) {
   const auto chosen = setting(options);
   if (!chosen) return std::unexpected(chosen.error());
   const GpuModel& gpu = **find_gpu_model("A100-40GB");
   Random random(seed);
-  const std::vector<Query> pool = query_pool(*chosen, random);
+  const auto pool = query_pool(*chosen, random);
+  if (!pool) return std::unexpected(pool.error());
   WorkloadMaker maker;
   double now = 0;
   for (std::int64_t i = 0; i < chosen->jobs; ++i) {
     const Model& model = models[random.below(models.size())];
     const Profile& profile = *gpu.find(model.profiles[random.below(2)]);
-    double passes = 0;
-    for (std::int64_t q = 0; q < chosen->queries; ++q) {
-      const Query& query = pool[random.below(pool.size())];
-      passes +=
-          static_cast<double>(query.response) + request_token * static_cast<double>(query.request);
-    }
+    const Task task = draw_task(*chosen, *pool, random);
     const auto pass = [&](const Profile& on) { return pass_s(model, on, *chosen); };
     JobDetails details;
     details.application = model.name;
     details.movable = true;
-    if (const double offloaded = offloaded_mib(model, profile, *chosen); offloaded > 0)
+    details.output_tokens = task.output;
+    if (const double offloaded = offloaded_mib(model, profile, *chosen); offloaded > 0) {
       details.offload = MiB{static_cast<std::int64_t>(std::ceil(offloaded))};
+      if (chosen->shares_link) details.offload_touches = task.passes;
+    }
     Job job;
     job.id = fmt::format("{}-{:03}", model.name, i);
     job.arrival = Instant{} + std::chrono::milliseconds{std::llround(now * 1000)};
-    job.duration = whole_ms(passes * pass(gpu.largest()));
+    job.duration = whole_ms(task.passes * pass(gpu.largest()));
+    const auto offload = offload_of(details, job, profile, *chosen);
     // Offloading lets a model run on any profile.
     maker.add(std::move(job), ByProfile{std::string(profile.name)},
-              speeds_from_times(gpu, MiB{0}, pass), details);
+              speeds_from_times(gpu, MiB{0}, pass), details, 0, offload);
     now += random.exponential(chosen->gap_s);
   }
   return maker.done();

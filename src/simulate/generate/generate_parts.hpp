@@ -43,7 +43,8 @@ class WorkloadMaker {
   /// Adds a job; `wanted` and the table's profiles become its request. On the whole GPU it uses the
   /// host link for `transfer_share` of its time.
   void add(Job job, const decltype(Request::wanted)& wanted, SpeedTable speeds,
-           const std::optional<JobDetails>& details = {}, double transfer_share = 0);
+           const std::optional<JobDetails>& details = {}, double transfer_share = 0,
+           const std::optional<Offload>& offload = {});
   Workload done();
 
  private:

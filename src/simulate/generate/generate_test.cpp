@@ -8,12 +8,15 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <set>
 
 #include "base/csv.hpp"
 #include "base/format.hpp"
+#include "base/random.hpp"
 #include "base/read_text.hpp"
+#include "base/temporary_folder_test.hpp"
 #include "base/text.hpp"
 #include "model/fleet_file.hpp"
 #include "model/workload_file.hpp"
@@ -145,7 +148,8 @@ std::string another(const OptionRow& option) {
       {"kernel-share", "0.5"}, {"smallest-batch", "2"},   {"largest-batch", "4"},
       {"longest-s", "600"},    {"longest", "1000"},       {"unit", "min"},
       {"shares", "even"},      {"transfer-share", "0.5"}, {"small-row", "8"},
-      {"image-row", "128"},    {"tokens", "200"},         {"instance", "next"}};
+      {"image-row", "128"},    {"tokens", "200"},         {"instance", "next"},
+      {"shared", "on"}};
   if (option.otherwise == "32") return "64";  // batches from 32 to 64
   if (option.otherwise == "64") return "32";
   if (const auto known = named.find(option.name); known != named.end())
@@ -156,8 +160,94 @@ std::string another(const OptionRow& option) {
   return std::to_string(*parse_number(option.otherwise) * 0.5 + (option.otherwise == "0" ? 3 : 0));
 }
 
+/// A trace of queries as BurstGPT has it.
+std::string trace_file(const TemporaryFolder& folder, std::string_view rows) {
+  const std::string path = (folder.path() / "trace.csv").string();
+  std::ofstream(path) << "Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type\n"
+                      << rows;
+  return path;
+}
+
+TEST(OnlineTraces, QueriesComeFromTheTrace) {
+  const TemporaryFolder folder;
+  // One that failed and one outlier are left out; the longer half is the last one alone.
+  const std::string path =
+      trace_file(folder, "1,a,10,100,110,c\n2,a,9,0,9,c\n3,a,9000,9,9009,c\n4,a,20,200,220,c\n");
+  for (const bool only_long : {false, true}) {
+    const Workload workload = made(
+        fmt::format("normal-25:queries=1;trace={};length={}", path, only_long ? "long" : "all"));
+    std::set<std::int64_t> tokens;
+    for (const Job& job : workload.jobs) tokens.insert(*workload.details_of(job)->output_tokens);
+    EXPECT_EQ(tokens, only_long ? std::set<std::int64_t>{200} : (std::set<std::int64_t>{100, 200}));
+  }
+}
+
+TEST(OnlineTraces, WhatIsWrongWithATraceIsSaid) {
+  const TemporaryFolder folder;
+  const auto message = [&](std::string_view rows) {
+    const auto workload =
+        generate_workload(fmt::format("normal-25:trace={}", trace_file(folder, rows)), 1);
+    return workload ? std::string("accepted") : workload.error().text();
+  };
+  EXPECT_NE(message("").find("no query of the trace"), std::string::npos) << message("");
+  EXPECT_NE(message("1,a,x,1,1,c\n").find("trace.csv:2"), std::string::npos)
+      << message("1,a,x,1,1,c\n");
+  EXPECT_NE(message("1,a,-1,1,1,c\n").find("numbers of tokens"), std::string::npos);
+  EXPECT_NE(message("1,a,1\n"), "accepted");
+  std::ofstream(folder.path() / "other.csv") << "a,b\n1,2\n";
+  const auto other =
+      generate_workload("normal-25:trace=" + (folder.path() / "other.csv").string(), 1);
+  ASSERT_FALSE(other);
+  EXPECT_NE(other.error().text().find("Request tokens"), std::string::npos);
+  EXPECT_FALSE(generate_workload("normal-25:trace=/nowhere.csv", 1));
+}
+
+// Whatever is in the file, it is read or refused.
+TEST(OnlineTraces, RandomBytesAreReadOrRefused) {
+  const TemporaryFolder folder;
+  Random random(7);
+  constexpr std::string_view pieces[] = {"1", ",",  "\n", "\"", "-", "99999999999999999999",
+                                         "a", "\r", "0"};
+  std::size_t refused = 0;
+  for (int round = 0; round < 200; ++round) {
+    std::string rows = "1,a,10,10,20,c\n";
+    for (std::uint64_t i = random.below(40); i > 0; --i)
+      rows += pieces[random.below(std::size(pieces))];
+    const auto workload =
+        generate_workload(fmt::format("normal-25:jobs=3;trace={}", trace_file(folder, rows)), 1);
+    refused += workload ? 0 : 1;
+    if (workload) {
+      EXPECT_EQ(workload->jobs.size(), 3U);
+    }
+  }
+  EXPECT_GT(refused, 50U);
+}
+
+// What crosses the link is what does not fit, once a pass; the file says the same.
+TEST(OnlineLink, OffloadedWeightsCrossTheLink) {
+  const Workload workload = made("normal-25:shared=on");
+  const std::string text = workload_text(workload);
+  const auto read = parse_workload(text, "made");
+  ASSERT_TRUE(read) << read.error().text();
+  EXPECT_TRUE(workload_text(*read) == text);
+  EXPECT_EQ(read->speeds, workload.speeds);
+  EXPECT_EQ(read->requests, workload.requests);
+  std::size_t crossing = 0;
+  for (const Job& job : workload.jobs) {
+    const auto& offload = workload.speeds[job.speed].offload;
+    EXPECT_EQ(offload.has_value(), workload.details_of(job)->offload.has_value()) << job.id;
+    if (!offload) continue;
+    ++crossing;
+    EXPECT_NEAR(offload->touches_per_s * in_seconds(job.duration),
+                *workload.details_of(job)->offload_touches, 1e-6);
+    EXPECT_FALSE(workload.requests[job.request].offload) << "it runs on its profile alone";
+  }
+  EXPECT_GT(crossing, 50U);
+}
+
 // Every option has an effect: a value other than its default changes the workload.
 TEST(Generators, EveryOptionCounts) {
+  const TemporaryFolder folder;
   for (const GeneratorRow& row : generators())
     for (const OptionRow& option : row.options) {
       std::string base(row.name);
@@ -169,8 +259,10 @@ TEST(Generators, EveryOptionCounts) {
                            size.name != option.name;
         if (lacks || draws) base += fmt::format("{}{}=40", base == row.name ? ":" : ";", size.name);
       }
-      const std::string spec = fmt::format("{}{}{}={}", base, base == row.name ? ":" : ";",
-                                           option.name, another(option));
+      const std::string value =
+          option.name == "trace" ? trace_file(folder, "1,a,10,100,110,c\n") : another(option);
+      const std::string spec =
+          fmt::format("{}{}{}={}", base, base == row.name ? ":" : ";", option.name, value);
       EXPECT_TRUE(workload_text(made(spec)) != workload_text(made(base))) << spec;
     }
 }

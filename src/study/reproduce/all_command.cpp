@@ -35,6 +35,7 @@ constexpr Study studies[] = {
     {"completion-time", "--data", "mig-parvagpu-a100-80gb/inference_profiles.csv", true, false, ""},
     {"dyna-p", "", "", false, true, "--seeds 3 --cluster-jobs 500"},
     {"optimal-placement", "", "", false, true, "--cases 10"},
+    {"online", "--data", "", false, true, "--seeds 5"},
     {"memory-alarms", "--data", "", true, false, "--seeds 1"},
     {"physics", "--data", "", true, false, ""},
     {"co-runs", "--data", "", false, false, ""},

@@ -2,14 +2,15 @@
 
 namespace cleave::cli {
 
-AddCommand add_reproduce_all, add_reproduce_optimal_placement, add_reproduce_dyna_p,
-    add_reproduce_physics, add_reproduce_coruns, add_reproduce_alarms,
+AddCommand add_reproduce_all, add_reproduce_optimal_placement, add_reproduce_online,
+    add_reproduce_dyna_p, add_reproduce_physics, add_reproduce_coruns, add_reproduce_alarms,
     add_reproduce_completion_time, add_reproduce_carma;
 
 void add_reproductions(CommandLine& reproduce, Run& run) {
   CommandLine* group = &reproduce;
   add_reproduce_all(*group, run);
   add_reproduce_optimal_placement(*group, run);
+  add_reproduce_online(*group, run);
   add_reproduce_dyna_p(*group, run);
   add_reproduce_physics(*group, run);
   add_reproduce_coruns(*group, run);
