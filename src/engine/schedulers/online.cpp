@@ -1,10 +1,12 @@
 #include "engine/schedulers/online.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "engine/offload_choice.hpp"
 #include "engine/schedulers/online_decisions.hpp"
+#include "engine/schedulers/planned_compaction.hpp"
 #include "engine/seats.hpp"
 
 namespace cleave {
@@ -34,11 +36,20 @@ constexpr OptionRow rows[] = {
      "a lazy GPU pulls a job if its load after the move is below the source's load after the move "
      "(both-after) or before it (lowers-imbalance)"},
     {"guard", "on|off", "off", "on: no job is pulled to a GPU whose fragmentation it would raise"},
+    {"compact", "SECONDS or off", "off",
+     "while jobs run, the planner is asked this often for moves that empty GPUs; simulations only"},
+    {"moves", "COUNT", "8", "of one compaction, at most"},
+};
+
+/// Planned compaction: how often, and how many moves each time at most.
+struct Compacting {
+  std::optional<Duration> every;
+  std::size_t moves = 0;
 };
 
 class Online final : public Scheduler {
  public:
-  Online(const SchedulerSetup& setup, const OnlineOptions& options)
+  Online(const SchedulerSetup& setup, const OnlineOptions& options, const Compacting& compacting)
       : seats_(setup.fleet),
         requests_(&setup.requests),
         facts_(setup.facts),
@@ -48,7 +59,8 @@ class Online final : public Scheduler {
                     [this](GpuId gpu, PlacementId placement) {
                       return index(seats_.at(gpu, placement));
                     }}),
-        queue_(setup.facts) {
+        queue_(setup.facts),
+        compacting_(compacting) {
     if (!options.policy.options.existing_only) return;
     standing_.resize(setup.fleet.graphs().size());
     for (const GpuState& gpu : setup.fleet.gpus()) {
@@ -57,8 +69,9 @@ class Online final : public Scheduler {
     }
   }
 
-  void on(const SchedulerEvent& event, Instant /*now*/, std::vector<Command>& commands) override {
+  void on(const SchedulerEvent& event, Instant now, std::vector<Command>& commands) override {
     std::visit([&](const auto& what) { hear(what, commands); }, event);
+    if (compacting_.every) compact_if_due(now, commands);
   }
 
   /// Several GPUs may come back at one instant, and a decision sees them all.
@@ -74,6 +87,7 @@ class Online final : public Scheduler {
 
   bool adopt(const Adopted& adopted, Instant /*now*/, std::vector<Command>& /*commands*/) override {
     if (!seats_.adopt(adopted)) return false;
+    ++running_;
     if (facts_ == nullptr || !facts_->movable(adopted.job))
       fixed_[index(adopted.gpu)].insert(*adopted.placement);
     decisions_.changed(adopted.gpu);
@@ -123,7 +137,10 @@ class Online final : public Scheduler {
   }
 
   void hear(const GpuLost& lost, std::vector<Command>& commands) {
-    for (const Waiting job : seats_.hear(lost)) queue_.insert(job);
+    for (const Waiting job : seats_.hear(lost)) {
+      queue_.insert(job);
+      --running_;
+    }
     fixed_[index(lost.gpu)] = {};
     decisions_.changed(lost.gpu);
     serve(commands);
@@ -145,6 +162,7 @@ class Online final : public Scheduler {
   void hear(const InstanceGone& gone, std::vector<Command>& commands) {
     for (const Waiting job : seats_.hear(gone)) {
       queue_.insert(job);
+      --running_;
       fixed_[index(gone.gpu)].erase(*gone.placement);
     }
     if (!seats_.fleet()[gone.gpu].absent) make_standing(gone.gpu, commands);
@@ -173,6 +191,7 @@ class Online final : public Scheduler {
     if (!decision) decision = place_with_offload(job);
     if (!decision) return false;
     seats_.start(job, decision->gpu, decision->placement, commands);
+    ++running_;
     if (facts_ == nullptr || !facts_->movable(job.job))
       fixed_[index(decision->gpu)].insert(decision->placement);
     decisions_.changed(decision->gpu);
@@ -194,6 +213,7 @@ class Online final : public Scheduler {
 
   void depart(JobId job, std::vector<Command>& commands) {
     const JobSeat left = seats_.leave(job);
+    --running_;
     fixed_[index(left.gpu)].erase(left.placement);
     decisions_.changed(left.gpu);
     if (!decisions_.moves()) return;
@@ -203,6 +223,23 @@ class Online final : public Scheduler {
       decisions_.changed(move->to);
       if (move->from != move->to) decisions_.changed(move->from);
     }
+  }
+
+  /// Asks for a wake-up only while jobs run, so that a run ends.
+  void compact_if_due(Instant now, std::vector<Command>& commands) {
+    if (due_ && *due_ <= now) {
+      due_.reset();
+      for (const CompactionMove& move :
+           plan_compaction(seats_.fleet(), fixed_, compacting_.moves)) {
+        seats_.migrate(move.from, move.from_placement, move.to, move.to_placement, commands);
+        decisions_.changed(move.to);
+        decisions_.changed(move.from);
+      }
+      serve(commands);
+    }
+    if (due_ || running_ == 0) return;
+    due_ = now + *compacting_.every;
+    commands.emplace_back(WakeAt{*due_});
   }
 
   void serve(std::vector<Command>& commands) {
@@ -226,7 +263,10 @@ class Online final : public Scheduler {
   std::vector<PlacementSet> fixed_;  // by GPU: held by what may not move
   OnlineDecisions decisions_;
   JobQueue queue_;
-  bool restored_ = false;  // some GPU, since the queue was last served
+  Compacting compacting_;
+  std::optional<Instant> due_;  // the next compaction
+  std::size_t running_ = 0;     // jobs
+  bool restored_ = false;       // some GPU, since the queue was last served
   // Where no instance is made: what stands on each GPU, and what stands anywhere, by GPU model.
   std::vector<PlacementSet> layout_, standing_;
 };
@@ -294,6 +334,23 @@ Result<Ratio> load_of_all_jobs(const SchedulerSetup& setup, LoadMetric metric) {
   return all == 0 ? Ratio() : Ratio(std::min(held, all), all);
 }
 
+Result<Compacting> compacting_of(const SchedulerSetup& setup, const OptionTexts& options) {
+  OptionReader in(options);
+  Compacting compacting;
+  if (!in.is("compact", "off")) compacting.every = in.seconds("compact", 1, 1e8);
+  compacting.moves = static_cast<std::size_t>(in.count("moves", 1, 1'000'000));
+  if (in.error()) return std::unexpected(*in.error());
+  if (!compacting.every) return compacting;
+  if (setup.live)
+    return fail(ErrorKind::bad_usage, "compact", "planned compaction is for simulations only",
+                "leave compact out");
+  if (options.at("dynamic") == "off")
+    return fail(ErrorKind::bad_usage, "compact",
+                "compaction makes instances, which dynamic=off forbids",
+                "leave out one of the two");
+  return compacting;
+}
+
 }  // namespace
 
 std::span<const OptionRow> online_options() {
@@ -323,7 +380,9 @@ Result<std::unique_ptr<Scheduler>> make_online(const SchedulerSetup& setup,
                   migration == "on" || migration == "inter",
                   options.at("guard") == "on",
                   options.at("dynamic") == "off"};
-  return std::make_unique<Online>(setup, chosen);
+  const auto compacting = compacting_of(setup, options);
+  if (!compacting) return std::unexpected(compacting.error());
+  return std::make_unique<Online>(setup, chosen, *compacting);
 }
 
 }  // namespace cleave
