@@ -5,13 +5,17 @@
 
 namespace cleave::cases::reward {
 
+// The cases state the sum of the wastes.
+
 Json of_one(JsonReader& in) {
-  const RewardQuestion question = read_reward_of_one(in);
+  RewardQuestion question = read_reward_of_one(in);
+  question.basis.form = RewardForm::sum;
   return to_json(cleave::reward(question.instances.front(), question.basis));
 }
 
 Json best(JsonReader& in) {
-  const RewardQuestion question = read_reward_question(in);
+  RewardQuestion question = read_reward_question(in);
+  question.basis.form = RewardForm::sum;
   return to_json(question, recommend(question.instances, question.basis));
 }
 

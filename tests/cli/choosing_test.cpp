@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -54,8 +55,8 @@ TEST(Choosing, AnswersTheReferenceCases) {
   struct Operation {
     const char *module, *op, *command;
   };
-  constexpr Operation operations[] = {{"reward", "best", "recommend --measurements "},
-                                      {"reward", "reward", "recommend --measurements "},
+  constexpr Operation operations[] = {{"reward", "best", "recommend --form sum --measurements "},
+                                      {"reward", "reward", "recommend --form sum --measurements "},
                                       {"dynap", "bpp", "choose --jobs "},
                                       {"wasted", "waste", "waste --input "},
                                       {"wasted", "table", "waste --input "}};
@@ -94,6 +95,32 @@ TEST(Choosing, TheBestInstanceFollowsAlpha) {
   EXPECT_EQ(all["configs"].size(), 6U);
   const Outcome text = cleave("recommend --measurements examples/profiles/llama3.json --alpha 0");
   EXPECT_NE(text.out.find("1g.12gb + host memory"), std::string::npos) << text.out;
+}
+
+// Figure 8's choices, from measurements in the manner of the paper: at alpha 0, in between and
+// at 1.
+TEST(Choosing, ThePapersChoicesComeOutAtItsAlphas) {
+  struct Application {
+    std::string file;
+    std::array<std::string, 3> chosen;
+    bool by_sum;  // whether the sum of the wastes makes the same choice at alpha 1
+  };
+  const Application applications[] = {
+      {"llama3", {"1g.12gb + host memory", "2g.24gb", "7g.96gb"}, false},
+      {"qiskit", {"2g.24gb", "7g.96gb", "7g.96gb"}, true},
+      {"faiss", {"1g.12gb + host memory", "1g.12gb + host memory", "2g.24gb"}, false}};
+  constexpr std::array<double, 3> alphas = {0, 0.5, 1};
+  const auto chosen = [](const std::string& file, double alpha, const std::string& more = "") {
+    const Json all = answer(fmt::format(
+        "recommend --measurements examples/profiles/{}.json --alpha {}{}", file, alpha, more));
+    const Json& best = all["configs"][all["best_index"].get<std::size_t>()];
+    return best["name"].get<std::string>() + (best.value("offload", false) ? " + host memory" : "");
+  };
+  for (const Application& each : applications) {
+    for (std::size_t i = 0; i < alphas.size(); ++i)
+      EXPECT_EQ(chosen(each.file, alphas[i]), each.chosen[i]) << each.file << " " << alphas[i];
+    EXPECT_EQ(chosen(each.file, 1, " --form sum") == each.chosen[2], each.by_sum) << each.file;
+  }
 }
 
 TEST(Choosing, ProfilesBetweenTwoMeasuredOnesCompete) {

@@ -18,7 +18,7 @@ namespace cleave::cli {
 namespace {
 
 struct Options {
-  std::string measurements, repository, form = "sum";
+  std::string measurements, repository, form{name(RewardBasis{}.form)};
   ProfileFilter filter;
   std::optional<double> alpha, touches;
   std::optional<std::int64_t> offload;
@@ -237,12 +237,12 @@ void add_recommend(CommandLine& program, Run& run) {
                     "of slices from those that were");
   command
       ->add_option("--alpha", options.alpha,
-                   "Weight of performance against waste: 0 ignores it, 1 weighs it as much as "
-                   "either kind of waste")
+                   "Weight of performance against waste: 0 ignores it, 0.5 weighs it as much as "
+                   "either kind of waste; 0.5 by default")
       ->check(number_from(0, 1e6));
   command->add_option("--form", options.form, "How performance and waste are combined")
       ->check(Check::one_of({"sum", "mean", "convex"}))
-      ->default_str("sum");
+      ->default_str(std::string(name(RewardBasis{}.form)));
   add_json(*command, options.json);
 }
 

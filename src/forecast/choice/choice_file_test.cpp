@@ -68,7 +68,7 @@ TEST(ChoiceFile, OneInstanceIsAskedForItsRewardAlone) {
       R"("perf_full": 4, "sms": 32})",
       "one.json");
   ASSERT_TRUE(one) << one.error().text();
-  EXPECT_NEAR(reward(one->instances.front(), one->basis).reward, -0.9208333333333333, 1e-12);
+  EXPECT_NEAR(reward(one->instances.front(), one->basis).reward, -0.9208333333333333 / 2, 1e-12);
 }
 
 TEST(ChoiceFile, AnEmptyQuestionOfWasteIsThePapersTable) {

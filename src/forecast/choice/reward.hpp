@@ -5,8 +5,10 @@
 //
 //   sm_waste     = 1 - occupancy * S / s
 //   memory_waste = 1 - peak / capacity, never below zero
-//   reward       = alpha * P / P_full - (sm_waste + memory_waste)
+//   reward       = alpha * P / P_full - (sm_waste + memory_waste) / 2
 //
+// The text varies alpha within [0, 1], the range of either waste. Only their mean is in that range
+// too; their sum reaches 2, and then the whole GPU can fail to win at any alpha in it.
 // The occupancy is averaged over the S processors of the GPU, of which the instance has s.
 //
 // An application may be measured on one profile twice, with part of its data in host memory and
@@ -35,7 +37,7 @@ struct MeasuredInstance {
 
 /// How performance and the two wastes become one number (reading T1). At alpha = 0 all rank alike.
 enum class RewardForm {
-  sum,     // alpha P/P_full - (sm_waste + memory_waste), the most likely reading of the paper
+  sum,     // alpha P/P_full - (sm_waste + memory_waste)
   mean,    // alpha P/P_full - (sm_waste + memory_waste) / 2
   convex,  // alpha P/P_full - (1 - alpha) (sm_waste + memory_waste)
 };
@@ -46,8 +48,8 @@ std::optional<RewardForm> reward_form(std::string_view name);
 struct RewardBasis {
   double gpu_sms = 0;           // of the whole GPU; above zero
   double full_performance = 0;  // on the whole GPU; above zero
-  double alpha = 1;             // 0: only idle resources count; larger: performance counts more
-  RewardForm form = RewardForm::sum;
+  double alpha = 0.5;           // 0: only idle resources count; larger: performance counts more
+  RewardForm form = RewardForm::mean;
 };
 
 /// The reward of one instance, with its terms.

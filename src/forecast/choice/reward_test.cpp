@@ -48,7 +48,7 @@ RewardBasis random_basis(Random& random) {
 TEST(Reward, IsTheFormula) {
   // VI-A: 16 GB on an instance of 24 GB waste a third; the rest is invented.
   const MeasuredInstance one{"2g.24gb", 32, 0.1, std::nullopt, 24, 16, 1, false};
-  const Reward result = reward(one, {132, 4, 0.5});
+  const Reward result = reward(one, {132, 4, 0.5, RewardForm::sum});
   EXPECT_DOUBLE_EQ(result.sm_waste, 1 - 0.1 * 132 / 32);
   EXPECT_DOUBLE_EQ(result.memory_waste, 1.0 / 3);
   EXPECT_DOUBLE_EQ(result.relative_performance, 0.25);
