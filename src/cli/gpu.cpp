@@ -6,8 +6,11 @@
 #include "base/json.hpp"
 #include "cli/columns.hpp"
 #include "cli/command.hpp"
+#include "forecast/choice/wasted_resources.hpp"
 #include "graph/state_graph.hpp"
 #include "model/gpu_model.hpp"
+#include "physics/link.hpp"
+#include "physics/memory_bandwidth.hpp"
 
 namespace cleave::cli {
 
@@ -39,20 +42,56 @@ std::string starts_text(const Profile& profile) {
                      profile.starts_inferred ? " *" : "", profile.preference_inferred ? " ~" : "");
 }
 
-const Columns<Profile> profile_columns = {
+/// A profile, and what it means for a GPU that is filled with it and for the link.
+struct ShownProfile : Profile {
+  std::optional<double> bandwidth;  // GiB/s
+  WastedResources wasted;           // memory in MiB
+  double link, direct;              // GiB/s, to the device
+};
+
+constexpr double gib_of_gb = 1e9 / (1 << 30);
+
+std::vector<ShownProfile> shown_profiles(const Geometry& geometry) {
+  const GpuModel& model = geometry.model();
+  const HostLink& link = host_link(model);
+  const std::vector<WasteRow> waste = waste_table(geometry);
+  std::vector<ShownProfile> all;
+  for (const Profile* profile : geometry.profile_list()) {
+    const MeasuredBandwidth* measured = measured_bandwidth(model, profile->name);
+    all.push_back({*profile, measured ? std::optional(measured->gib_per_s) : std::nullopt,
+                   std::ranges::find(waste, profile->name, &WasteRow::profile)->achievable,
+                   link.instance_gb_per_s * gib_of_gb,
+                   link.direct_rate(profile->compute) * gib_of_gb});
+  }
+  return all;
+}
+
+std::optional<int> copy_engines(const ShownProfile& profile) {
+  return profile.engines ? std::optional(profile.engines->copy) : std::nullopt;
+}
+
+const Columns<ShownProfile> profile_columns = {
     {"name", "profile", &Profile::name},
     {"compute_slices", "compute", &Profile::compute},
     {"memory_slices", "memory", &Profile::memory},
     {"memory_mib", "MiB", &Profile::usable, or_word("unknown")},
     {"sms", "SMs", &Profile::sms, or_word("unknown")},
     {"max_instances", "most", &Profile::max_instances},
+    {"sms_wasted", "SMs lost", [](const ShownProfile& p) { return p.wasted.sms; },
+     decimals(0, 1, "?")},
+    {"memory_wasted_mib", "MiB lost", [](const ShownProfile& p) { return p.wasted.memory; },
+     decimals(0, 1, "?")},
+    {"bandwidth_gib_per_s", "GiB/s", &ShownProfile::bandwidth, decimals(0, 1, "?")},
+    {text_only, "CEs", copy_engines, or_word("?")},
+    {"link_gib_per_s", "by CEs", &ShownProfile::link, decimals(1)},
+    {"link_direct_gib_per_s", "direct", &ShownProfile::direct, decimals(1)},
     {"starts", "starts, preferred first", [](const Profile& p) { return p.starts.preferred(); },
      starts_text},
     {"starts_are", json_only, [](const Profile& p) { return known(p.starts_inferred); }},
     {"order_is", json_only, [](const Profile& p) { return known(p.preference_inferred); }},
     {"id", json_only, &Profile::id},
     {"nvml_profile", json_only, &Profile::nvml_profile},
-    {"engines", json_only, [](const Profile& p) {
+    {"engines", json_only, [](const ShownProfile& p) {
        return p.engines ? json_row(engine_columns, *p.engines) : Json(nullptr);
      }}};
 
@@ -82,15 +121,32 @@ int list_models(bool json) {
   return 0;
 }
 
+/// Of the bandwidths, null where none was measured.
+const MeasuredBandwidth* bandwidth_of(const GpuModel& model) {
+  return measured_bandwidth(model, model.largest().name);
+}
+
+void print_sources(const GpuModel& model) {
+  const HostLink& link = host_link(model);
+  fmt::print("lost: by a GPU that is filled with the profile, as in `cleave waste`\n");
+  if (const MeasuredBandwidth* measured = bandwidth_of(model))
+    fmt::print("GiB/s: of its memory; {}\n", measured->source);
+  else
+    fmt::print("GiB/s: of its memory; not measured on this model\n");
+  fmt::print(
+      "link: {:.1f} GiB/s from the host, by copy engines (CEs) and by its SMs directly; {}{}\n\n",
+      link.gb_per_s * gib_of_gb, link.inferred ? "inferred: " : "", link.source);
+}
+
 void show_model(const StateGraph& graph) {
   const GpuModel& model = graph.geometry().model();
   fmt::print("{}: {}, {}; {} compute slices, {} memory slices, {} SMs ({} with MIG), {} MiB\n\n",
              model.key, model.title, name(model.architecture), model.compute.value,
              model.memory_slices.value, or_unknown(model.sms), or_unknown(model.sms_in_mig),
              or_unknown(model.memory));
-  std::vector<Profile> profiles;
-  for (const Profile* profile : graph.geometry().profile_list()) profiles.push_back(*profile);
+  const std::vector<ShownProfile> profiles = shown_profiles(graph.geometry());
   fmt::print("{}\n", text_rows(profile_columns, profiles));
+  print_sources(model);
   const bool inferred_starts = std::ranges::any_of(profiles, &Profile::starts_inferred),
              inferred_order = std::ranges::any_of(profiles, &Profile::preference_inferred);
   if (inferred_starts)
@@ -103,6 +159,16 @@ void show_model(const StateGraph& graph) {
              graph.maximal_states(), graph.maximal_multisets());
 }
 
+Json sources_json(const GpuModel& model) {
+  const HostLink& link = host_link(model);
+  const MeasuredBandwidth* measured = bandwidth_of(model);
+  return {{"bandwidth_source", measured ? Json(measured->source) : Json(nullptr)},
+          {"link",
+           {{"gib_per_s", link.gb_per_s * gib_of_gb},
+            {"rates_are", link.inferred ? "inferred" : "measured"},
+            {"source", link.source}}}};
+}
+
 Result<int> gpu(const Options& options) {
   if (options.model.empty()) return list_models(options.json);
   const auto chosen = choose_profiles(options.model, options.profiles);
@@ -113,9 +179,8 @@ Result<int> gpu(const Options& options) {
     return 0;
   }
   Json json = json_row(model_columns, *chosen->model);
-  json["profiles"] = Json::array();
-  for (const Profile* profile : graph->geometry().profile_list())
-    json["profiles"].push_back(json_row(profile_columns, *profile));
+  json["profiles"] = json_rows(profile_columns, shown_profiles(graph->geometry()));
+  json.update(sources_json(*chosen->model));
   json["states"] = graph->size();
   json["maximal_states"] = graph->maximal_states();
   json["maximal_multisets"] = graph->maximal_multisets();

@@ -130,7 +130,8 @@ constexpr Profile h100_96gb_gh200[] = {
      {4, 0}, inferred, inferred},
     {"2g.24gb",    1, 14, {2}, {2}, MiB{23552}, Sms{32},  Engines{2, 2, 0, 2, 0}, 3,
      {4, 0, 2}, inferred, inferred},
-    {"1g.24gb",    9, 15, {1}, {2}, MiB{23552}, Sms{26},  Engines{1, 1, 0, 1, 0}, 4,
+    // Two copy engines by the Taming paper, table II, of this very board; the user guide says one.
+    {"1g.24gb",    9, 15, {1}, {2}, MiB{23552}, Sms{26},  Engines{2, 1, 0, 1, 0}, 4,
      {6, 4, 0, 2}, inferred, inferred, Attribute::none, double_memory},
     {"1g.12gb",    0, 19, {1}, {1}, MiB{11264}, Sms{16},  Engines{1, 1, 0, 1, 0}, 7,
      {6, 4, 5, 0, 1, 2, 3}, inferred, inferred},

@@ -22,6 +22,16 @@ constexpr HostLink grace_hopper{
 constexpr HostLink as_grace_hopper{
     357.6, 47.2, "NVLink-C2C, as measured on the GH200 with 96 GB", inferred, {222.3, 325.3}};
 
+// IV(a) prints "3g.24gb" for the profile that IV(b) and table II call 3g.48gb.
+constexpr PublishedLinkRates published[] = {
+    {"1g.12gb", {41.7, 39.6, 44.0, 357.5}, {282, 343, 207, 406}},
+    {"2g.24gb", {79.2, 39.6, 44.0, 720.5}, {334, 338, 303, 812}},
+    {"3g.48gb", {79.2, 39.6, 44.0, 1383.3}, {331, 336, 348, 1611}},
+    {"4g.48gb", {79.1, 39.6, 44.0, 1438.9}, {330, 338, 347, 1635}},
+    {"7g.96gb", {79.2, 39.6, 44.0, 2732.4}, {327, 336, 341, 3175}},
+    {"none", {329.1, 276.3, 333.1, 2741.4}, {325, 336, 337, 3175}},
+};
+
 constexpr LinkRow rows[] = {
     {GpuModelId::a30_24gb, pcie4},
     {GpuModelId::a100_40gb, pcie4},
@@ -42,6 +52,10 @@ constexpr LinkRow rows[] = {
 static_assert(has_every_model(rows));
 
 }  // namespace
+
+std::span<const PublishedLinkRates> published_link_rates() {
+  return published;
+}
 
 const HostLink& host_link(const GpuModel& model) {
   const LinkRow* row = row_of(rows, model.id);

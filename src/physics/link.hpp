@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstddef>
+#include <span>
 #include <string_view>
 
 #include "model/gpu_model.hpp"
@@ -23,6 +24,10 @@ struct HostLink {
   /// memory themselves; 0: as much as the link, like those of larger instances.
   std::array<double, 2> direct_gb_per_s = {};
 
+  /// What the processors of an instance reach, without copy engines.
+  [[nodiscard]] constexpr double direct_rate(ComputeSlices compute) const {
+    return gb_per_s * direct_share(compute);
+  }
   /// The share of the link that one GPU instance can use, in (0, 1].
   [[nodiscard]] constexpr double instance_share() const { return instance_gb_per_s / gb_per_s; }
   /// The same where its processors read host memory themselves, without copy engines.
@@ -33,6 +38,19 @@ struct HostLink {
     return reached > 0 ? reached / gb_per_s : 1;
   }
 };
+
+/// Rates of one row of the paper's table IV, in GiB/s.
+struct LinkRates {
+  double both, to_host, to_device;
+  double local;  // within the memory of the instance
+};
+/// A row of table IV, measured on an H100 with 96 GB of a GH200.
+struct PublishedLinkRates {
+  std::string_view profile;  // "none": with MIG off
+  LinkRates copy_engines;    // cudaMemcpy, table IV(a)
+  LinkRates direct;          // kernels that access the memory themselves, table IV(b)
+};
+[[nodiscard]] std::span<const PublishedLinkRates> published_link_rates();
 
 /// The link of a model. A GPU that only its driver describes gets the slowest, marked as inferred.
 [[nodiscard]] const HostLink& host_link(const GpuModel& model);

@@ -8,8 +8,11 @@
 #include <sstream>
 
 #include "base/csv.hpp"
+#include "base/format.hpp"
 #include "base/places_test.hpp"
 #include "base/text.hpp"
+#include "physics/link.hpp"
+#include "physics/memory_bandwidth.hpp"
 #include "physics/reconfiguration.hpp"
 #include "physics/speed.hpp"
 
@@ -136,6 +139,47 @@ TEST(Reconfiguration, DrawnTimesStrayAsMeasuredOnesDo) {
   EXPECT_NEAR(ratios[500], 0.96, 0.01) << "measured: 0.85 to 0.97, in the median 0.96";
   EXPECT_GT(ratios[9900], 1.6) << "measured at most: 1.51 to 2.62";
   EXPECT_EQ(drawn_time(Duration::zero(), 1, 2, 3), Duration::zero());
+}
+
+// The two numbers that schedulers use are those of the table; of the rates of larger instances to
+// the device, 341 to 348, none is below what the link reaches by copy engines.
+TEST(Link, TheSuperchipsRatesAreThoseOfThePublishedTable) {
+  const GpuModel& gh200 = **find_gpu_model("H100-96GB-GH200");
+  const HostLink& link = host_link(gh200);
+  constexpr double gb_of_gib = 1.073741824;
+  for (const PublishedLinkRates& row : published_link_rates()) {
+    if (row.profile == "none") {
+      EXPECT_NEAR(link.gb_per_s, row.copy_engines.to_device * gb_of_gib, 0.2);
+      continue;
+    }
+    const Profile* profile = gh200.find(row.profile);
+    ASSERT_NE(profile, nullptr) << row.profile;
+    EXPECT_NEAR(link.instance_gb_per_s, row.copy_engines.to_device * gb_of_gib, 0.1);
+    EXPECT_NEAR(link.direct_rate(profile->compute),
+                std::min(row.direct.to_device * gb_of_gib, link.gb_per_s), 0.2)
+        << row.profile;
+    EXPECT_EQ(measured_bandwidth(gh200, row.profile)->gib_per_s, row.direct.local) << row.profile;
+  }
+}
+
+TEST(MemoryBandwidth, OfAnA100IsThatOfTheMeasurements) {
+  const std::string path =
+      source_dir() + "/../shared/data/mig-reconfig-a100-40gb/" + "stream_bandwidth.csv";
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << "the measurements are not here";
+  const GpuModel& a100 = **find_gpu_model("A100-40GB");
+  std::ifstream file(path);
+  int compared = 0;
+  for (std::string line; std::getline(file, line);)
+    for (const Profile& profile : a100.profiles) {
+      if (!line.starts_with(fmt::format("{}g isolated,copy,", profile.compute.value))) continue;
+      const MeasuredBandwidth* measured = measured_bandwidth(a100, profile.name);
+      if (measured == nullptr) continue;
+      const double gb_per_s = std::stod(line.substr(line.rfind(',') + 1));
+      EXPECT_NEAR(measured->gib_per_s, gb_per_s * 1e9 / (1 << 30), 0.06) << profile.name;
+      ++compared;
+    }
+  EXPECT_EQ(compared, 5);
+  EXPECT_EQ(measured_bandwidth(a100, "1g.10gb"), nullptr);
 }
 
 }  // namespace

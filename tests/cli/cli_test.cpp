@@ -48,6 +48,37 @@ TEST(Gpu, CountsStatesForAnySetOfProfiles) {
   EXPECT_GE(json("gpu")["models"].size(), 15U);
 }
 
+// Against the Taming paper's tables II and IV, for the board that it measured.
+TEST(Gpu, ShowsBandwidthWasteAndLink) {
+  const Json gh200 = json("gpu H100-96GB-GH200");
+  struct Row {
+    const char* name;
+    double gib_per_s, sms_wasted, direct;
+    int copy_engines;
+  };
+  const Row rows[] = {{"7g.96gb", 3175, 0, 333, 8},  {"4g.48gb", 1635, 68, 333, 4},
+                      {"3g.48gb", 1611, 12, 333, 3}, {"2g.24gb", 812, 36, 303, 2},
+                      {"1g.24gb", 812, 28, 207, 2},  {"1g.12gb", 406, 20, 207, 1}};
+  for (const Row& row : rows) {
+    const auto found = std::ranges::find(gh200["profiles"], row.name,
+                                         [](const Json& profile) { return profile["name"]; });
+    ASSERT_NE(found, gh200["profiles"].end());
+    EXPECT_EQ((*found)["bandwidth_gib_per_s"], row.gib_per_s) << row.name;
+    EXPECT_EQ((*found)["sms_wasted"], row.sms_wasted) << row.name;
+    EXPECT_EQ((*found)["engines"]["copy"], row.copy_engines) << row.name;
+    EXPECT_NEAR((*found)["link_gib_per_s"].get<double>(), 44, 0.1) << row.name;
+    EXPECT_NEAR((*found)["link_direct_gib_per_s"].get<double>(), row.direct, 0.3) << row.name;
+  }
+  EXPECT_EQ(gh200["link"]["rates_are"], "measured");
+  const Json h200 = json("gpu H200-141GB");
+  EXPECT_TRUE(h200["profiles"][0]["bandwidth_gib_per_s"].is_null()) << "nobody measured it";
+  EXPECT_TRUE(h200["bandwidth_source"].is_null());
+  EXPECT_EQ(h200["link"]["rates_are"], "inferred");
+  const Outcome text = cleave("gpu H100-96GB-GH200");
+  EXPECT_NE(text.out.find("Taming GPU Underutilization, table II"), std::string::npos) << text.out;
+  EXPECT_NE(cleave("gpu H200-141GB").out.find("not measured on this model"), std::string::npos);
+}
+
 TEST(Layout, AnswersAsTheContractSays) {
   const Json legal = json("layout A100-40GB 2g.10gb@0 --profiles plain");
   EXPECT_EQ(legal["legal"], true);
