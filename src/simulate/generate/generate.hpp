@@ -36,6 +36,7 @@ std::span<const GeneratorRow> generators();
 std::span<const GeneratorRow> lab_day_generators();
 std::span<const GeneratorRow> migm_generators();
 std::span<const GeneratorRow> online_generators();
+std::span<const GeneratorRow> taming_generators();
 std::span<const GeneratorRow> dyna_p_generators();
 
 }  // namespace cleave

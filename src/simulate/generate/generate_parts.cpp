@@ -53,13 +53,18 @@ SpeedTable speeds_from_times(const GpuModel& model, MiB needed,
 void WorkloadMaker::add(Job job, const decltype(Request::wanted)& wanted, SpeedTable speeds,
                         const std::optional<JobDetails>& details, double transfer_share,
                         const std::optional<Offload>& offload) {
-  Request request{wanted, std::vector<std::string>()};
-  for (const auto& [profile, relative] : speeds)
-    if (profile != mig_off) request.fits->push_back(profile);
   SpeedModel speed;
   speed.table = std::move(speeds);
   speed.transfer_share = transfer_share;
   speed.offload = offload;
+  add(std::move(job), wanted, speed, details);
+}
+
+void WorkloadMaker::add(Job job, const decltype(Request::wanted)& wanted, const SpeedModel& speed,
+                        const std::optional<JobDetails>& details) {
+  Request request{wanted, std::vector<std::string>()};
+  for (const auto& [profile, relative] : *speed.table)
+    if (profile != mig_off) request.fits->push_back(profile);
   job.request = workload_.intern(request);
   job.speed = workload_.intern(speed);
   if (details) {

@@ -45,6 +45,9 @@ class WorkloadMaker {
   void add(Job job, const decltype(Request::wanted)& wanted, SpeedTable speeds,
            const std::optional<JobDetails>& details = {}, double transfer_share = 0,
            const std::optional<Offload>& offload = {});
+  /// The same for a speed that has a table and more.
+  void add(Job job, const decltype(Request::wanted)& wanted, const SpeedModel& speed,
+           const std::optional<JobDetails>& details);
   Workload done();
 
  private:

@@ -22,6 +22,7 @@
 #include "model/workload_file.hpp"
 #include "placement/request_table.hpp"
 #include "simulate/generate/generate_parts.hpp"
+#include "simulate/generate/taming_applications.hpp"
 
 namespace cleave {
 namespace {
@@ -43,7 +44,7 @@ TEST(Generators, HaveNamesOfTheirOwnAndAnswerToThem) {
       EXPECT_FALSE(option.help.empty()) << row.name << " " << option.name;
     }
   }
-  EXPECT_EQ(names.size(), 26U);
+  EXPECT_EQ(names.size(), 27U);
 }
 
 TEST(Generators, SameSeedSameBytesAnotherSeedOthers) {
@@ -138,8 +139,31 @@ TEST(Generators, WrongOptionsAreRefused) {
        {"hm1:jobs=1e9", "hm1:seconds=nan", "hm1:jobs", "hm1:", "ml1:small=0;large=0",
         "hm1:memory=50000", "normal-25:longest=2", "normal-25:gap=1e6;jobs=1000000",
         "dyna-p-50:smallest-batch=3;largest-batch=3", "dyna-p-50:least-slack=5;most-slack=4",
-        "dyna-p-5000:rate=0.001", "dyna-p-50:least-runs=9;most-runs=8"})
+        "dyna-p-5000:rate=0.001", "taming:application=quiskit", "taming:jobs=0",
+        "taming:scaling=all", "dyna-p-50:least-runs=9;most-runs=8"})
     EXPECT_NE(message(spec), "accepted") << spec;
+}
+
+TEST(Generators, TamingsMixesAreThoseOfTable3) {
+  const Workload all = made("taming");
+  EXPECT_EQ(all.jobs.size(), 7 * taming_applications().size());
+  const Workload one = made("taming:application=nekrs;spread=0");
+  ASSERT_EQ(one.jobs.size(), 7U);
+  // The law gives back the gain from which the GPU-bound part was computed: 25 % for 12 %.
+  EXPECT_NEAR(7 * one.speeds[one.jobs[0].speed].table->find("1g.12gb")->second, 25.0 / 12, 1e-3);
+  // Only three applications have a larger variant; those do not fit 1g.12gb.
+  const Workload larger = made("taming:jobs=0;larger=2");
+  EXPECT_EQ(larger.jobs.size(), 6U);
+  for (const SpeedModel& speed : larger.speeds) {
+    EXPECT_FALSE(speed.table->contains("1g.12gb"));
+    EXPECT_TRUE(speed.table->contains("1g.24gb"));
+  }
+  for (const TamingApplication& each : taming_applications()) {
+    EXPECT_TRUE(std::ranges::is_sorted(each.scaling.bound)) << each.name;
+    EXPECT_LT(each.scaling.usual, each.scaling.bound.size()) << each.name;
+    EXPECT_LE(each.memory.value, 11264) << each.name;
+    EXPECT_GE(made(fmt::format("taming:application={}", each.name)).jobs.size(), 7U);
+  }
 }
 
 /// A value of an option other than its default.
@@ -149,7 +173,7 @@ std::string another(const OptionRow& option) {
       {"longest-s", "600"},    {"longest", "1000"},       {"unit", "min"},
       {"shares", "even"},      {"transfer-share", "0.5"}, {"small-row", "8"},
       {"image-row", "128"},    {"tokens", "200"},         {"instance", "next"},
-      {"shared", "on"}};
+      {"shared", "on"},        {"scaling", "least"},      {"application", "qiskit"}};
   if (option.otherwise == "32") return "64";  // batches from 32 to 64
   if (option.otherwise == "64") return "32";
   if (const auto known = named.find(option.name); known != named.end())

@@ -5,9 +5,11 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <memory>
 
 #include "base/format.hpp"
 #include "physics/slice_law.hpp"
+#include "simulate/generate/taming_applications.hpp"
 #include "study/reproduce/corun_runs.hpp"
 #include "study/reproduce/coruns.hpp"
 
@@ -16,8 +18,6 @@ namespace cleave {
 namespace {
 
 constexpr int seven = 7;
-
-constexpr std::string_view taming_gpu = "H100-96GB-GH200";
 
 /// How seven jobs share the GPU.
 enum class Scheme : std::uint8_t { serial, instances, compute_instances, mps, time_slicing };
@@ -52,19 +52,6 @@ const GpuModel& gh200() {
 /// How GPU-bound work slows on 1g.
 enum class Slows { law, sms, memory };
 
-double bound_part(double ratio) {
-  return ratio / (1 + ratio);
-}
-
-/// The GPU-bound part of a job of which seven on 1g do `gain` times the work of one on the whole
-/// GPU, by the law.
-double bound_of_gain(double gain) {
-  const double h =
-      gpu_bound_time(gh200(), *std::ranges::find(gh200().profiles, "1g.12gb", &Profile::name));
-  const double q = std::pow(seven / gain, job_overlap);
-  return bound_part(std::pow((q - 1) / (std::pow(h, job_overlap) - q), 1 / job_overlap));
-}
-
 /// The GPU-bound part of a job that keeps the whole GPU busy for this share of its time.
 double bound_of_busy(double busy, Slows slows) {
   const double share = std::min(busy, 0.999);
@@ -91,7 +78,7 @@ CorunJob taming_job(Slows slows, double bound, double kappa) {
 enum class Of { gain, energy, least_energy, peak, clock };
 
 /// One application, and what the text states of it.
-struct TamingApplication {
+struct TamingCorun {
   std::string name;
   OpenInput load;         // its GPU-bound part; or what it draws alone, in watts
   bool by_power = false;  // the latter
@@ -105,11 +92,10 @@ struct TamingApplication {
   bool fastest_on_instances = true;  // faster there than on compute instances and under MPS
 };
 
-const std::string class_one =
-    "the text says that its speed follows the size of a slice (same paper)";
-
-OpenInput bound_input(std::vector<double> values, std::size_t usual, std::string why) {
-  return {"GPU-bound part", std::move(values), usual, std::move(why)};
+/// The GPU-bound part of an application of the table.
+OpenInput bound_input(std::string_view application) {
+  const TamingScaling& scaling = taming_application(application).scaling;
+  return {"GPU-bound part", scaling.bound, scaling.usual, scaling.why};
 }
 
 OpenInput usual_kappa() {
@@ -117,9 +103,7 @@ OpenInput usual_kappa() {
       "power factor", {0, 1, 1.15}, 1, "no job's is known; 1.15 fits the heaviest (same paper)"};
 }
 
-/// SM occupancy of NekRS rises from 12 % (13.5 % in V-A) to 25 % when seven share the GPU: as much
-/// as its throughput, if equal work keeps equal numbers of warps for equal times.
-constexpr double nekrs_shared = 25, nekrs_alone = 12, nekrs_alone_too = 13.5;
+/// As much more throughput as SM occupancy, which rises when seven share the GPU.
 constexpr Stated nekrs_occupancy = {nekrs_shared / nekrs_alone_too, nekrs_shared / nekrs_alone};
 /// Bandwidth that seven of llama3 use in %: as much as their throughput, if equal work moves equal
 /// bytes.
@@ -129,13 +113,11 @@ Stated same(double value) {
   return {value, value};
 }
 
-std::vector<TamingApplication> taming_applications() {
-  const double nekrs = bound_of_gain(nekrs_shared / nekrs_alone);
+std::vector<TamingCorun> taming_rows() {
   const Stated slightly_less{0.95, 1};
   return {
       {.name = "NekRS",
-       .load = bound_input({nekrs, bound_of_gain(nekrs_shared / nekrs_alone_too)}, 0,
-                           "from SM occupancy, 12 or 13.5 % alone and 25 % shared (same paper)"),
+       .load = bound_input("nekrs"),
        .kappa = usual_kappa(),
        .figures = {{Of::gain, {2.4, 2.4}},
                    {Of::energy, {.most = 0.5}},
@@ -143,11 +125,11 @@ std::vector<TamingApplication> taming_applications() {
                    {Of::gain, nekrs_occupancy, Scheme::time_slicing}},
        .fastest_on_instances = false},
       {.name = "FAISS",
-       .load = bound_input({0, nekrs, 1}, 1, "not stated; NekRS is in the same class of scaling"),
+       .load = bound_input("faiss"),
        .kappa = usual_kappa(),
        .figures = {{Of::gain, {2.5, 2.5}}, {Of::energy, {.most = 0.9}}}},
       {.name = "Qiskit",
-       .load = bound_input({0.9, 1}, 1, class_one),
+       .load = bound_input("qiskit"),
        .kappa = {"power factor",
                  {1, 1.06, 1.15},
                  0,
@@ -158,15 +140,15 @@ std::vector<TamingApplication> taming_applications() {
                    {Of::peak, {670, 670}}},
        .fastest_on_instances = false},
       {.name = "hotspot",
-       .load = bound_input({0.9, 1}, 1, class_one),
+       .load = bound_input("hotspot"),
        .kappa = usual_kappa(),
        .figures = {{Of::gain, slightly_less}, {Of::energy, {.least = 1}}}},
       {.name = "LAMMPS",
-       .load = bound_input({0.8, 1}, 1, class_one),
+       .load = bound_input("lammps"),
        .kappa = usual_kappa(),
        .figures = {{Of::energy, {0.9, 0.9}}, {Of::gain, {0.5, 0.5}, Scheme::time_slicing}}},
       {.name = "llmc_shakespeare",
-       .load = bound_input({0.8, 1}, 1, class_one),
+       .load = bound_input("llmc-shakespeare"),
        .kappa = usual_kappa(),
        .figures = {{Of::energy, {.least = 1}}}},
       {.name = "LLM training",
@@ -175,8 +157,7 @@ std::vector<TamingApplication> taming_applications() {
        .kappa = {"power factor", {1, 1.15}, 0, "no job's is known"},
        .figures = {{Of::peak, {.least = 700}}}},
       {.name = "llama3",
-       .load = bound_input({nekrs, 0.66, 1}, 1,
-                           "not stated; its scaling is between that of NekRS and the first class"),
+       .load = bound_input("llama3"),
        .kappa = usual_kappa(),
        .figures = {{Of::gain, same(llama_mps / llama_instances), Scheme::mps, Scheme::instances},
                    {Of::gain, same(llama_slicing / llama_instances), Scheme::time_slicing,
@@ -185,7 +166,7 @@ std::vector<TamingApplication> taming_applications() {
 }
 
 /// What the text says of every application: orderings.
-std::vector<TamingApplication::Figure> orderings(const TamingApplication& application) {
+std::vector<TamingCorun::Figure> orderings(const TamingCorun& application) {
   const Stated above_one{.least = 1}, below_one{.most = 1};
   const Stated faster = application.fastest_on_instances ? above_one : below_one;
   return {{Of::gain, faster, Scheme::instances, Scheme::compute_instances},
@@ -193,14 +174,14 @@ std::vector<TamingApplication::Figure> orderings(const TamingApplication& applic
           {Of::least_energy, below_one}};
 }
 
-std::string gain_name(const TamingApplication::Figure& figure) {
+std::string gain_name(const TamingCorun::Figure& figure) {
   if (figure.over != Scheme::serial)
     return fmt::format("{} over {}", row_of(figure.scheme).brief, row_of(figure.over).brief);
   if (figure.scheme == Scheme::instances) return "throughput gain";
   return fmt::format("gain of {}", row_of(figure.scheme).brief);
 }
 
-CorunFigure figure_of(const TamingApplication::Figure& each) {
+CorunFigure figure_of(const TamingCorun::Figure& each) {
   switch (each.of) {
     case Of::gain:
       return {.name = gain_name(each), .measured = each.measured};
@@ -217,8 +198,8 @@ CorunFigure figure_of(const TamingApplication::Figure& each) {
 }
 
 /// The figures that are printed by scheme.
-std::vector<TamingApplication::Figure> by_scheme(Of of) {
-  std::vector<TamingApplication::Figure> figures;
+std::vector<TamingCorun::Figure> by_scheme(Of of) {
+  std::vector<TamingCorun::Figure> figures;
   for (const Scheme scheme :
        {Scheme::instances, Scheme::compute_instances, Scheme::mps, Scheme::time_slicing})
     figures.push_back({of, {}, scheme});
@@ -226,7 +207,7 @@ std::vector<TamingApplication::Figure> by_scheme(Of of) {
 }
 
 /// Adds the orderings, and what is printed by scheme.
-void complete(TamingApplication& application, CorunExperiment& experiment) {
+void complete(TamingCorun& application, CorunExperiment& experiment) {
   std::ranges::move(orderings(application), std::back_inserter(application.figures));
   for (const auto& each : application.figures) experiment.figures.push_back(figure_of(each));
   for (const Of of : {Of::gain, Of::energy})
@@ -238,7 +219,7 @@ void complete(TamingApplication& application, CorunExperiment& experiment) {
     }
 }
 
-CorunExperiment experiment_of(const TamingApplication& application) {
+CorunExperiment experiment_of(const TamingCorun& application) {
   return {.name = application.name,
           .source = "Taming GPU Underutilization, V",
           .known = "seven jobs, one after another on the whole GPU and by each scheme of sharing",
@@ -263,7 +244,7 @@ CorunExperiment experiment_of(const TamingApplication& application) {
 /// on.
 class TamingRuns {
  public:
-  explicit TamingRuns(const TamingApplication& application) : application_(application) {}
+  explicit TamingRuns(TamingCorun application) : application_(std::move(application)) {}
 
   Result<std::vector<double>> figures(std::span<const double> inputs) {
     inputs_.assign(inputs.begin(), inputs.end());
@@ -281,7 +262,7 @@ class TamingRuns {
   }
 
  private:
-  Result<double> figure(const TamingApplication::Figure& each) {
+  Result<double> figure(const TamingCorun::Figure& each) {
     if (each.of == Of::clock) return clock();
     if (each.of == Of::least_energy) return least_energy();
     const auto here = run(each.scheme), other = run(each.over);
@@ -340,7 +321,7 @@ class TamingRuns {
     return free->makespan_s / capped->makespan_s;
   }
 
-  const TamingApplication& application_;
+  TamingCorun application_;
   std::vector<double> inputs_;
   SimulationOptions options_;
   std::map<std::pair<Scheme, std::vector<double>>, CorunOutcome> runs_;
@@ -348,15 +329,24 @@ class TamingRuns {
 
 }  // namespace
 
+std::vector<CorunModel> taming_models() {
+  std::vector<CorunModel> models;
+  for (TamingCorun& application : taming_rows()) {
+    CorunExperiment experiment = experiment_of(application);
+    complete(application, experiment);
+    auto runs = std::make_shared<TamingRuns>(std::move(application));
+    models.push_back({std::move(experiment),
+                      [runs](std::span<const double> inputs) { return runs->figures(inputs); }});
+  }
+  return models;
+}
+
 Result<std::vector<CorunExperiment>> taming_coruns() {
   std::vector<CorunExperiment> experiments;
-  for (TamingApplication& application : taming_applications()) {
-    CorunExperiment& experiment = experiments.emplace_back(experiment_of(application));
-    complete(application, experiment);
-    TamingRuns runs(application);
-    const auto done =
-        predict(experiment, [&](std::span<const double> inputs) { return runs.figures(inputs); });
+  for (CorunModel& model : taming_models()) {
+    const auto done = predict(model.experiment, model.figures);
     if (!done) return std::unexpected(done.error());
+    experiments.push_back(std::move(model.experiment));
   }
   return experiments;
 }

@@ -75,6 +75,13 @@ using PredictCorun = std::function<Result<std::vector<double>>(std::span<const d
 
 /// *Managing Multi Instance GPUs*, 5.1: Needleman-Wunsch, seven on 1g and 21 in three waves.
 [[nodiscard]] Result<std::vector<CorunExperiment>> needleman_wunsch();
+/// An experiment whose figures can be asked for values of its inputs beyond their ranges.
+struct CorunModel {
+  CorunExperiment experiment;  // before predict()
+  PredictCorun figures;
+};
+/// Those of taming_coruns().
+[[nodiscard]] std::vector<CorunModel> taming_models();
 /// *Taming GPU Underutilization*, V: eight applications, seven jobs of each one after another and
 /// by four schemes of sharing.
 [[nodiscard]] Result<std::vector<CorunExperiment>> taming_coruns();
