@@ -154,6 +154,16 @@ TEST(Bench, PlacementDecidesTheSameInEveryWay) {
   EXPECT_EQ(json("bench admission --gpus 50")["runs"][0]["identical"], true);
 }
 
+TEST(Reproduce, TamingWritesItsPage) {
+  const Scratch scratch;
+  const Json all = json("reproduce taming --write " + scratch.path("pages"));
+  EXPECT_GT(all["claims"].size(), 50U);
+  EXPECT_EQ(all["rewards"].size(), 9U);
+  EXPECT_GT(all["outside"].size(), 0U);
+  EXPECT_TRUE(std::filesystem::exists(scratch.path("pages/taming.md")));
+  EXPECT_EQ(cleave("reproduce taming --write /dev/null/pages").exit_code, 1);
+}
+
 TEST(Bench, PlannerHasTheAssignmentModelBesideIt) {
   const Json bench = json("bench planner --gpus 8,20 --cases 2 --assignment-limit 1");
   ASSERT_EQ(bench["runs"].size(), 8U);

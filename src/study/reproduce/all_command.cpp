@@ -36,6 +36,7 @@ constexpr Study studies[] = {
     {"dyna-p", "", "", false, true, "--seeds 3 --cluster-jobs 500"},
     {"optimal-placement", "", "", false, true, "--cases 10"},
     {"online", "--data", "", false, true, "--seeds 5"},
+    {"taming", "", "", false, true, ""},
     {"memory-alarms", "--data", "", true, false, "--seeds 1"},
     {"physics", "--data", "", true, false, ""},
     {"co-runs", "--data", "", false, false, ""},
