@@ -454,17 +454,25 @@ TEST(Laws, NoSchedulerBeatsTheGpu) {
   EXPECT_EQ(run("1xA100-40GB", jobs, "full-gpu").makespan, std::chrono::seconds(500));
 }
 
+/// Jobs of one slice, one every `gap` seconds: the first runs for `first` seconds, each later one
+/// for `more` longer.
+std::string jobs_of_one_slice(int count, int gap, int first, int more) {
+  std::string jobs;
+  for (int i = 0; i < count; ++i)
+    jobs += fmt::format(R"({{"id": "j{}", "arrival_s": {}, "duration_s": {}, )"
+                        R"("profile": "1g.5gb", "speed": {{"1g.5gb": 1}}}})"
+                        "\n",
+                        i, gap * i, first + more * i);
+  return jobs;
+}
+
 // Small jobs that keep arriving, each before the last has ended, and one that needs half the GPU:
 // it waits for those that came before it, not for all of them.
 TEST(Simulator, SchemeAStarvesNoLargerClass) {
-  std::string jobs;
-  for (int i = 0; i < 1000; ++i)
-    jobs += fmt::format(R"({{"id": "s{}", "arrival_s": {}, "duration_s": 3, "profile": "1g.5gb", )"
-                        R"("speed": {{"1g.5gb": 1}}}})"
-                        "\n",
-                        i, 2 * i);
-  jobs += R"({"id": "large", "arrival_s": 5, "duration_s": 60, "profile": "3g.20gb", )"
-          R"("speed": {"3g.20gb": 1}})";
+  const std::string jobs =
+      jobs_of_one_slice(1000, 2, 3, 0) +
+      R"({"id": "large", "arrival_s": 5, "duration_s": 60, "profile": "3g.20gb", )"
+      R"("speed": {"3g.20gb": 1}})";
   const Workload workload = *parse_workload(jobs, "jobs");
   std::vector<JobOutcome> outcomes;
   SimulationOptions options;
@@ -481,12 +489,7 @@ TEST(Simulator, SchemeAStarvesNoLargerClass) {
 
 // All jobs at once would hold half of the fleet's compute slices.
 TEST(Simulator, ThresholdOfAllTasksIsTheirAverageLoad) {
-  std::string jobs;
-  for (int i = 0; i < 14; ++i)
-    jobs += fmt::format(R"({{"id": "j{}", "arrival_s": {}, "duration_s": {}, "profile": "1g.5gb", )"
-                        R"("speed": {{"1g.5gb": 1}}}})"
-                        "\n",
-                        i, i, 20 + 7 * i);
+  const std::string jobs = jobs_of_one_slice(14, 1, 20, 7);
   const auto figures = [&](const char* threshold) {
     return run("4xA100-40GB", jobs, fmt::format("online:threshold={}", threshold));
   };
