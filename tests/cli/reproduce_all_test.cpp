@@ -52,6 +52,8 @@ TEST(ReproduceAllCommand, OneThatFailsIsNamedAndTheOthersAreWritten) {
 TEST(ReproduceAllCommand, WrongNamesAndFoldersAreErrors) {
   EXPECT_EQ(cleave("reproduce all --write /proc/none").exit_code, 2);
   EXPECT_EQ(cleave("reproduce all --only magic --write x").exit_code, 2);
+  for (const char* study : {"all", "dyna-p", "optimal-placement"})
+    EXPECT_EQ(cleave(std::string("reproduce ") + study + " --write ''").exit_code, 2) << study;
 }
 
 }  // namespace

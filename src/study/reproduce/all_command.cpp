@@ -153,7 +153,9 @@ void add_reproduce_all(CommandLine& reproduce, Run& run) {
                   "cleave reproduce all --data DIR --write results", all);
   command->add_option("--data", options.data,
                       "Folder with the published measurements; what needs them is skipped without");
-  command->add_option("--write", options.folder, "Folder for the results")->required();
+  command->add_option("--write", options.folder, "Folder for the results")
+      ->check(not_empty())
+      ->required();
   std::vector<std::string> names;
   for (const Study& study : studies) names.emplace_back(study.name);
   command->add_option("--only", options.only, "Some of them, separated by commas")

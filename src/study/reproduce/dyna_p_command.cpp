@@ -120,7 +120,7 @@ void add_reproduce_dyna_p(CommandLine& reproduce, Run& run) {
   command->add_option("--cluster-jobs", options.cluster_jobs, "Jobs on the cluster")
       ->check(Check::range(1, 100000))
       ->default_str("5000");
-  command->add_option("--write", options.folder, "Folder for the page");
+  command->add_option("--write", options.folder, "Folder for the page")->check(not_empty());
   add_json(*command, options.json);
 }
 

@@ -141,7 +141,8 @@ void add_reproduce_optimal_placement(CommandLine& reproduce, Run& run) {
   command->add_option("--cases", options.cases, "Test cases of each size, seeds 1, 2, ...")
       ->check(Check::range(1, 1000000))
       ->default_str("100");
-  command->add_option("--write", options.folder, "Folder for the page and its figures");
+  command->add_option("--write", options.folder, "Folder for the page and its figures")
+      ->check(not_empty());
   add_json(*command, options.json);
 }
 
