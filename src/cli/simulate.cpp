@@ -9,6 +9,7 @@
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
+#include "cli/run_outcomes.hpp"
 #include "cli/table.hpp"
 #include "cli/workload_arguments.hpp"
 #include "simulate/event_log.hpp"
@@ -67,72 +68,6 @@ std::string words_of(const RunFigure& figure, const RunSummary& run) {
   const auto* count = std::get_if<std::size_t RunSummary::*>(&figure.value);
   return fmt::format(fmt::runtime(figure.words), fmt::arg("n", value),
                      fmt::arg("counted", counted(count != nullptr ? run.**count : 0, figure.unit)));
-}
-
-/// Jobs of one user, and what they drew.
-struct UserEnergy {
-  std::optional<std::string> user;  // empty: of jobs that name none
-  std::size_t jobs = 0;
-  double energy_j = 0;
-};
-
-const std::optional<std::string>& user_of(const Workload& workload, const Job& job) {
-  static const std::optional<std::string> none;
-  const JobDetails* details = workload.details_of(job);
-  return details == nullptr ? none : details->user;
-}
-
-/// By name, those without one last; nothing where power was left out or no job names a user.
-std::vector<UserEnergy> energy_by_user(const Workload& workload,
-                                       const std::vector<JobOutcome>& outcomes) {
-  std::map<std::optional<std::string>, UserEnergy> by_user;
-  for (std::size_t i = 0; i < outcomes.size(); ++i) {
-    if (!outcomes[i].energy_j) return {};
-    const auto& user = user_of(workload, workload.jobs[i]);
-    UserEnergy& of = by_user[user];
-    of.user = user;
-    ++of.jobs;
-    of.energy_j += *outcomes[i].energy_j;
-  }
-  std::vector<UserEnergy> all;
-  for (const auto& [user, of] : by_user) all.push_back(of);
-  std::ranges::stable_partition(all, [](const UserEnergy& of) { return of.user.has_value(); });
-  return all.size() == 1 && !all.front().user ? std::vector<UserEnergy>() : all;
-}
-
-std::string_view name(JobOutcome::End end) {
-  switch (end) {
-    case JobOutcome::End::waiting:
-      return "waiting";
-    case JobOutcome::End::finished:
-      return "finished";
-    case JobOutcome::End::failed:
-      return "failed";
-    case JobOutcome::End::rejected:
-      break;
-  }
-  return "rejected";
-}
-
-/// What became of each job, a line of JSON each, in the order of the workload.
-void write_outcomes(std::ostream& out, const Workload& workload,
-                    const std::vector<JobOutcome>& outcomes) {
-  for (std::size_t i = 0; i < outcomes.size(); ++i) {
-    const JobOutcome& outcome = outcomes[i];
-    Json line = {{"job", workload.jobs[i].id}, {"end", name(outcome.end)}};
-    if (const auto& user = user_of(workload, workload.jobs[i])) line["user"] = *user;
-    if (outcome.end == JobOutcome::End::finished) {
-      line["wait_s"] = in_seconds(outcome.wait);
-      line["turnaround_s"] = in_seconds(outcome.turnaround);
-      line["execution_s"] = in_seconds(outcome.execution);
-    }
-    if (outcome.energy_j) line["energy_j"] = *outcome.energy_j;
-    if (outcome.predicted) {
-      line["predicted_s"] = in_seconds(outcome.predicted->predicted);
-      line["seen_s"] = in_seconds(outcome.predicted->seen);
-    }
-    out << line.dump() << '\n';
-  }
 }
 
 void print_text(const RunSummary& s, const std::vector<UserEnergy>& by_user, bool measured_times) {
@@ -255,13 +190,7 @@ Result<int> simulate_command(const Options& options) {
     Json json = to_json(*summary);
     json["run"] = run_json(*run, *fleet);
     json["world"] = world_json(run->world, *workload);
-    if (!by_user.empty()) {
-      json["energy_by_user"] = Json::array();
-      for (const UserEnergy& of : by_user)
-        json["energy_by_user"].push_back({{"user", of.user ? Json(*of.user) : Json(nullptr)},
-                                          {"jobs", of.jobs},
-                                          {"energy_j", of.energy_j}});
-    }
+    if (!by_user.empty()) json["energy_by_user"] = to_json(by_user);
     if (options.run.timing) json["seconds"] = seconds;
     print(json);
     return 0;
