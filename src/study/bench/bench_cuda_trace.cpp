@@ -11,11 +11,11 @@
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "base/work_folder.hpp"
+#include "cli/child_program.hpp"
 #include "cli/columns.hpp"
 #include "cli/forecast/followed_run.hpp"
 #include "runner/descriptor.hpp"
 #include "study/bench/bench_parts.hpp"
-#include "study/bench/daemon_process.hpp"
 
 namespace cleave::cli {
 

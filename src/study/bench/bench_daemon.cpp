@@ -14,6 +14,7 @@
 
 #include "api/time_text.hpp"
 #include "base/format.hpp"
+#include "cli/child_program.hpp"
 #include "cli/columns.hpp"
 #include "study/bench/bench_parts.hpp"
 #include "study/bench/daemon_batch.hpp"

@@ -8,6 +8,7 @@
 #include "api/time_text.hpp"
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "cli/child_program.hpp"
 #include "study/bench/daemon_process.hpp"
 #include "study/bench/kept_connections.hpp"
 

@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "base/result.hpp"
 #include "base/work_folder.hpp"
@@ -48,9 +47,5 @@ class DaemonProcess {
   WorkFolder folder_;
   pid_t pid_;
 };
-
-/// Runs a program to its end, its input empty and its error output as ours. What it printed, if
-/// `keep`; fails where it does not end with 0.
-[[nodiscard]] Result<std::string> run_to_end(const std::vector<std::string>& command, bool keep);
 
 }  // namespace cleave

@@ -10,10 +10,10 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/read_text.hpp"
+#include "cli/child_program.hpp"
 #include "cli/columns.hpp"
 #include "cli/command.hpp"
 #include "cli/workload_arguments.hpp"
-#include "study/bench/daemon_process.hpp"
 
 namespace cleave::cli {
 
