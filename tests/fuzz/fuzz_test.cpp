@@ -23,6 +23,7 @@
 #include "forecast/shape/model_file.hpp"
 #include "forecast/shape/model_memory.hpp"
 #include "forecast/shape/tensor_file_maker_test.hpp"
+#include "forecast/source/cuda_ir.hpp"
 #include "forecast/time/completion_time.hpp"
 #include "model/fleet_file.hpp"
 #include "model/layout_text.hpp"
@@ -635,6 +636,34 @@ TEST(Fuzz, CompletionTimes) {
     const auto read = CompletionTime::load(text, "model.json");
     if (read) ask(*read);
     return error_of(read);
+  });
+}
+
+TEST(Fuzz, IrOfCudaSources) {
+  const std::string seed =
+      "source_filename = \"a.cu\"\n"
+      "@table = global [2 x ptr] [ptr @_Z4moreIiEvm, ptr @\"odd name\"], align 8\n"
+      "define void @_Z20__device_stub__saxpyfPf(float %0, ptr %1) #0 {\n"
+      "  %3 = call i32 @cudaLaunch(ptr nonnull @_Z20__device_stub__saxpyfPf)\n  ret void\n}\n"
+      "define void @_Z4moreIiEvm(i64 %0) {\n  call void @main()\n  ret void\n}\n"
+      "define noundef i32 @main(i32 %0) {\n"
+      "  %3 = call i32 @cudaMalloc(ptr nonnull %1, i64 noundef 4194304) #5\n"
+      "  %4 = invoke i32 @cudaMallocPitch(ptr %1, ptr %2, i64 9, i64 8)\n"
+      "          to label %5 unwind label %6\n"
+      "  %7 = call i32 @cleave_cudaMalloc3D(ptr %1, i64 600, i64 2, i64 3)\n"
+      "  %8 = call i32 @cudaConfigureCall(i64 34359738384, i32 1, i64 4294967552, i32 1, i64 9, "
+      "ptr null)\n"
+      "  %9 = call i32 @cudaLaunch(ptr @_Z20__device_stub__saxpyfPf)\n"
+      "  %10 = call i32 @cudaFree(ptr %1)\n  ret i32 0\n}\n";
+  fuzz({seed}, [](const std::string& text) {
+    auto module = read_cuda_ir(text, "a.cu");
+    if (!module) return error_of(module);
+    std::vector<SourceModule> modules = {*module, std::move(*module)};
+    keep_what_main_reaches(modules);
+    for (const SourceFunction& function : modules.front().functions)
+      for (const SourceAllocation& each : function.allocations)
+        EXPECT_GE(each.bytes.value_or(0), 0) << text;
+    return std::optional<Error>();
   });
 }
 

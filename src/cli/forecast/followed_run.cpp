@@ -1,6 +1,5 @@
 #include "cli/forecast/followed_run.hpp"
 
-#include <cxxabi.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -17,6 +16,7 @@
 #include <system_error>
 #include <thread>
 
+#include "base/demangle.hpp"
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "base/work_folder.hpp"
@@ -157,15 +157,6 @@ void wait_for(pid_t child, Duration limit, DryRunAnswer& answer) {
 template <std::size_t size>
 std::string text_in(const std::array<char, size>& room) {
   return {room.data(), ::strnlen(room.data(), size)};
-}
-
-/// A C++ name as it is written in the source.
-std::string in_source(const std::string& mangled) {
-  int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> plain(
-      abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status), std::free);
-  if (status != 0 || plain == nullptr) return mangled;
-  return plain.get();
 }
 
 void read(const cuda::Record& record, DryRunAnswer& answer) {
