@@ -39,7 +39,9 @@ constexpr AddCommand* commands[] = {
 bool takes_a_command(int argc, char** argv) {
   if (argc < 2) return false;
   if (std::string_view(argv[1]) == "submit") return true;
-  return argc > 2 && std::string_view(argv[1]) == "forecast" && std::string_view(argv[2]) == "run";
+  if (argc < 3 || std::string_view(argv[1]) != "forecast") return false;
+  const std::string_view forecast = argv[2];
+  return forecast == "run" || forecast == "source";
 }
 
 /// CLI11 would take some of these words apart, and options of ours must not be looked for among

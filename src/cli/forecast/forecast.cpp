@@ -5,7 +5,7 @@
 namespace cleave::cli {
 
 AddCommand add_forecast_kernel, add_forecast_memory, add_forecast_model, add_forecast_run,
-    add_forecast_time;
+    add_forecast_source, add_forecast_time;
 
 void add_forecast(CommandLine& program, Run& run) {
   CommandLine* group = program.add_subcommand(
@@ -15,6 +15,7 @@ void add_forecast(CommandLine& program, Run& run) {
   add_forecast_memory(*group, run);
   add_forecast_model(*group, run);
   add_forecast_run(*group, run);
+  add_forecast_source(*group, run);
   add_forecast_time(*group, run);
 }
 
