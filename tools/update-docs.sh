@@ -22,6 +22,7 @@ replace_output() { # the same as a block of text
 cleave plan compact --fleet examples/fleets/scattered.json --svg docs/pictures/compaction.svg > /dev/null
 cleave reproduce optimal-placement --write docs/reproduction > /dev/null
 cleave reproduce dyna-p --write docs/reproduction > /dev/null
+cleave reproduce dyna-p --write docs/reproduction > /dev/null
 cleave reproduce taming --write docs/reproduction > /dev/null
 build/release/bin/cleave-describe-api docs  # schemas and fields of the API
 find docs -name '*.md' -print0 | xargs -0 cleave-examples --update README.md
@@ -57,6 +58,11 @@ replace_output docs/daemon.md bench-daemon "$(cleave bench daemon 2> /dev/null)"
 
 # The rest needs data that are not ours to bundle.
 data=../shared/data
+if [ -e "$data/burstgpt" ]; then
+  cleave reproduce online --data "$data" --write docs/reproduction > /dev/null
+else
+  echo "update-docs: no traces of queries; docs/reproduction/online.md stays as it is" >&2
+fi
 if [ -e "$data/mig-miso-a100-40gb/jobs_100.csv" ]; then
   page=docs/reproduction/miso-100.txt
   cleave compare --fleet 8xA100-40GB --profiles plain --seeds 8 \

@@ -30,7 +30,8 @@ constexpr OptionRow rows[] = {
     {"beta", "SECONDS", "0", "reconfigure if stopping costs at most this much more than waiting"},
     {"penalty", "SECONDS", "0", "what a missed deadline adds to the cost of waiting"},
     {"losses", "every|largest", "every",
-     "whose time counts when jobs would be stopped: everybody's, or the longest as in Equation 11"},
+     "what counts when jobs would be stopped: the time of every job, or the longest time as in "
+     "Equation 11"},
     {"waiting-cost", "remaining|literal", "remaining",
      "how the cost of waiting is read, with losses=largest"},
     {"condition", "text|listing", "text",

@@ -120,10 +120,11 @@ std::string changes(const DynaPStudy& study) {
   std::string text = R"(
 ## What the options do
 
-The paper as printed (first row: weights relative to the same partition, the longest losses alone,
-all waiting jobs at once), each of Cleave's other ways alone, the defaults, and the defaults without
-each of them. Turnaround and makespan are relative to the first row; deadlines missed,
-reconfigurations and jobs restarted are counted.
+First row: weights relative to the same partition and the longest losses alone, as the paper prints
+them, with all waiting jobs at once. Then each of Cleave's other ways alone (`window=auto` is nearer
+to the paper, which considers W jobs at a time), the defaults, and the defaults without each of
+them. Turnaround and makespan are relative to the first row; deadlines missed, reconfigurations and
+jobs restarted are counted.
 )";
   for (const ChangeTable& table : study.changes) {
     text += fmt::format(

@@ -26,8 +26,8 @@ are at hand.
 **What is assumed**: {} tasks; a task's time from the weights that every output token reads, in the
 instance or over the link ([workloads](../workloads.md#online)). Static instances are three of 4g,
 3g and 1g and two of 2g, all 28 compute slices and as near to equal numbers as fits; of four
-placements of them the one with the shortest wait counts. Instances that exist are used by tasks
-that ask for exactly their size.
+placements of them the one with the shortest wait counts for figure 7, the first for figure 10.
+Instances that exist are used by tasks that ask for exactly their size.
 
 **Load.** The paper says only that all tasks of figure 5 together use less than 75 % of the GPUs
 (V-B). First come, first served, the GPUs here are held at most about 73 % of the time, however fast
@@ -163,11 +163,17 @@ class Claims {
       return sum / static_cast<double>(tokens.models.size());
     };
     const std::size_t last = tokens.tasks.size() - 1;
-    const bool rises = mean(last, 0) > mean(0, 0);
+    std::size_t rising = 0;
+    for (std::size_t model = 0; model < tokens.models.size(); ++model)
+      rising += tokens.token_s[last][0][model] > tokens.token_s[0][0][model] ? 1 : 0;
     add("5", "time per output token rises with the tasks that run at once", "yes",
-        fmt::format("{:.0f} ms with {} task, {:.0f} ms with {}", 1000 * mean(0, 0), tokens.tasks[0],
-                    1000 * mean(last, 0), tokens.tasks[last]),
-        rises ? "agrees" : "not so");
+        fmt::format("{:.0f} ms with {} task, {:.0f} ms with {}; for {} of {} models",
+                    1000 * mean(0, 0), tokens.tasks[0], 1000 * mean(last, 0), tokens.tasks[last],
+                    rising, tokens.models.size()),
+        rising == tokens.models.size() ? "agrees"
+        : rising > 0                   ? "in part"
+                                       : "not so",
+        rising == tokens.models.size() ? "" : "the others fit their instances and hardly transfer");
     for (std::size_t m = 1; m < tokens.methods.size(); ++m) {
       const PairedChange& change = tokens.against[m - 1];
       add("5", fmt::format("shortest time per output token, against {}", tokens.methods[m]), "yes",
@@ -176,11 +182,13 @@ class Claims {
           : change.mean < 0 ? "open"
                             : "not so");
     }
+    add("5", "shortest time per output token, against ElasticBatch's deploy manager", "yes", "",
+        "not run", "the paper does not describe it");
   }
 
   void figures_6_and_8() {
     const OnlineSeries& series = all_.series;
-    add("6", "instances that nobody wants any more stay until their place is needed", "yes",
+    add("6", "instances that no task wants stay until their place is needed", "yes",
         fmt::format("{:.2f} of them on average", series.kept_idle),
         series.kept_idle > 0 ? "agrees" : "not so");
     add("8", "migrations lower fragmentation", "yes",
@@ -223,12 +231,15 @@ class Claims {
         range(all_, w, [](const OnlineOutcome& of) { return of.makespan[everything].mean; }));
     const double balanced = one.makespan[balancing].mean, both = one.makespan[no_migration].mean;
     const bool ordered = balanced < 0 && both < balanced && all < both;
+    const bool certain = falls(one.makespan[balancing]);
     add("10", fmt::format("{}: each part added lowers it", online_workloads[w].name), "yes",
         fmt::format("balancing {:+.1f} %, with partitioning {:+.1f} %, with migration {:+.1f} %",
                     balanced, both, all),
-        ordered ? "agrees" : "not so",
+        !ordered  ? "not so"
+        : certain ? "agrees"
+                  : "open",
         ordered
-            ? ""
+            ? certain ? "" : "the interval of balancing alone holds zero"
             : "on standing instances a task's place is given by its size, and balancing chooses "
               "between two or three of them by fragmentation, which sees no link");
   }
@@ -263,7 +274,7 @@ std::string where_it_lies(const OnlineReproduction& reproduction) {
   text += fmt::format(
       "- **All three together**: {} of {} lie in the paper's 13 to 35 %. Less comes of light "
       "loads,\n"
-      "  where nobody waits, and far more of loads at which static instances make tasks wait for\n"
+      "  where no task waits, and far more of loads at which static instances make tasks wait for\n"
       "  their size. For all four workloads to lie in it, the queue must always be long, or the\n"
       "  static instances must fit their tasks better than ours.\n",
       inside, all);
@@ -283,8 +294,9 @@ std::string online_page(const OnlineReproduction& reproduction) {
       fmt::format(fmt::runtime(introduction), options.jobs, options.seeds, options.seeds);
   page +=
       "\n## What the paper says\n\n"
-      "*agrees*: the claim holds with its interval. *more*, *less*: the same direction, another "
-      "size.\n\n"
+      "*agrees*: the mean lies where the claim says, and the interval of a change on its side of "
+      "zero.\n*more*, *less*: the same direction, another size. *open*: the interval holds zero.\n"
+      "\n"
       "| figure | claim | paper | here | | remark |\n|---|---|---:|---:|---|---|\n";
   for (const OnlineClaim& claim : online_claims(reproduction))
     page += fmt::format("| {} | {} | {} | {} | {} | {} |\n", claim.figure, claim.claim, claim.paper,
