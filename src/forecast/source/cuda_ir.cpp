@@ -256,7 +256,7 @@ class FunctionReader {
 
   /// With the configuration before it, or else with `own`. Where two are open, the compiler has
   /// moved code, and which one belongs here is not known.
-  void launch(std::string_view kernel, SourceLaunch own) {
+  void launch(std::string_view kernel, const SourceLaunch& own) {
     SourceLaunch found = waiting_ == 0 ? own : waiting_ == 1 ? shape_ : SourceLaunch{};
     if (waiting_ > 0) --waiting_;
     if (waiting_ > 0) shape_ = {};
