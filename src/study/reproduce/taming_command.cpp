@@ -79,7 +79,7 @@ void add_reproduce_taming(CommandLine& reproduce, Run& run) {
       add_command(reproduce, run, "taming",
                   "Taming GPU Underutilization via Static Partitioning, sections III to VI",
                   "cleave reproduce taming --write build/pages", taming);
-  command->add_option("--write", options.folder, "Folder for the page");
+  command->add_option("--write", options.folder, "Folder for the page")->check(not_empty());
   add_json(*command, options.json);
 }
 
