@@ -231,8 +231,10 @@ TEST(WorkloadFile, AJobMayOffload) {
     EXPECT_FALSE(workload->speeds.front().offload) << nothing;
     EXPECT_FALSE(workload->requests.front().offload) << nothing;
   }
+  const auto beside = read(R"("profile": "2g.10gb", "offload_mib": 4000, "offload_touches": 3)");
+  ASSERT_TRUE(beside) << beside.error().text();
+  EXPECT_TRUE(beside->speeds.front().offload) << "what does not fit on the profile";
   for (const char* wrong : {R"("memory_mib": 9000, "offload_touches": 3)",
-                            R"("profile": "2g.10gb", "offload_mib": 4000, "offload_touches": 3)",
                             R"("memory_mib": 9000, "offload_mib": 4000, "offload_touches": -1)",
                             R"("memory_mib": 9000, "offload_mib": 4000, "offload_touches": 3, )"
                             R"("memory": {"base_mib": 100, "iterations": 10})"})
