@@ -5,8 +5,8 @@
 
 #include "base/format.hpp"
 #include "base/json.hpp"
-#include "cli/columns.hpp"
 #include "cli/command.hpp"
+#include "study/reproduce/claim_columns.hpp"
 #include "study/reproduce/dyna_p_study.hpp"
 
 namespace cleave::cli {
@@ -19,62 +19,10 @@ struct Options {
   bool json = false;
 };
 
-/// One line of the table.
-struct Line {
-  const DynaPExperiment* experiment;
-  const DynaPClaim* claim;
-
-  [[nodiscard]] std::string text(double value) const {
-    return fmt::format("{:.{}f}", value, claim->digits);
-  }
-};
-
-Json spread_json(const SeedSpread& spread) {
-  return {{"median", spread.median}, {"low", spread.low}, {"high", spread.high}};
-}
-
-const Columns<Line> columns = {
-    {"section", "section", [](const Line& line) { return line.claim->section; }},
-    {"claim", "claim", [](const Line& line) { return line.claim->claim; }},
-    {"paper", "paper", [](const Line& line) { return line.claim->paper; }},
-    {"stated", json_only,
-     [](const Line& line) {
-       return Json{{"least", as_json(line.claim->stated.least)},
-                   {"most", as_json(line.claim->stated.most)}};
-     }},
-    {"usual", "here", [](const Line& line) { return spread_json(line.claim->usual); },
-     [](const Line& line) { return line.text(line.claim->usual.median); }},
-    {"least", "least", [](const Line& line) { return line.claim->least; },
-     [](const Line& line) { return line.text(line.claim->least); }},
-    {"most", "most", [](const Line& line) { return line.claim->most; },
-     [](const Line& line) { return line.text(line.claim->most); }},
-    {"verdict", " ", [](const Line& line) { return line.claim->verdict(); }},  // no heading
-    {"nearest", json_only, [](const Line& line) { return line.claim->nearest; }},
-    {"at", json_only,
-     [](const Line& line) { return inputs_text(*line.experiment, line.claim->at); }},
-    {"why", json_only, [](const Line& line) { return line.claim->why; }}};
-
-std::vector<Line> lines_of(const DynaPExperiment& experiment) {
-  std::vector<Line> lines;
-  for (const DynaPClaim& claim : experiment.claims) lines.push_back({&experiment, &claim});
-  return lines;
-}
-
 void print_json(const DynaPStudy& study) {
   Json experiments = Json::array(), changes = Json::array();
-  for (const DynaPExperiment& each : study.experiments) {
-    Json inputs = Json::array();
-    for (const OpenInput& input : each.inputs) {
-      Json values = input.words.empty() ? Json(input.values) : Json(input.words);
-      Json usual = values[input.usual];
-      inputs.push_back(
-          {{"name", input.name}, {"usual", usual}, {"values", values}, {"why", input.why}});
-    }
-    experiments.push_back({{"name", each.name},
-                           {"known", each.known},
-                           {"inputs", inputs},
-                           {"claims", json_rows(columns, lines_of(each))}});
-  }
+  for (const SweptExperiment& each : study.experiments)
+    experiments.push_back(experiment_json(each));
   for (const ChangeTable& table : study.changes) {
     Json rows = Json::array();
     for (const ChangeRow& row : table.rows)
@@ -103,8 +51,8 @@ Result<int> dyna_p(const Options& options) {
     print_json(*study);
     return 0;
   }
-  for (const DynaPExperiment& each : study->experiments)
-    fmt::print("{}\n\n{}\n", each.name, text_rows(columns, lines_of(each)));
+  for (const SweptExperiment& each : study->experiments)
+    fmt::print("{}\n\n{}\n", each.name, experiment_text(each));
   return 0;
 }
 

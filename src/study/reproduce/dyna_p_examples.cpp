@@ -61,8 +61,8 @@ Result<std::vector<double>> ends(const std::string& scheduler, bool whole_g, dou
 
 }  // namespace
 
-Result<DynaPExperiment> dyna_p_example(PairedRuns& /*runs*/) {
-  DynaPExperiment experiment{
+Result<SweptExperiment> dyna_p_example(PairedRuns& /*runs*/) {
+  SweptExperiment experiment{
       "The example of figure 7",
       "its eight jobs on one A30, with their times, deadlines and partitions",
       {open_choice("G in Dyna-P", {"whole GPU", "half"}, 0, "its table has 2g/4g, 110/50 s"),
@@ -96,8 +96,8 @@ Result<DynaPExperiment> dyna_p_example(PairedRuns& /*runs*/) {
 
 // ---- Figure 4 ----
 
-Result<DynaPExperiment> dyna_p_configurations(PairedRuns& runs) {
-  DynaPExperiment experiment{
+Result<SweptExperiment> dyna_p_configurations(PairedRuns& runs) {
+  SweptExperiment experiment{
       "Static configurations of one A30",
       "1g only, one 2g and two 1g, 2g only, 4g; first come, first served. \"1g.2g.1g\" is no "
       "layout of an A30 and taken for a list of sizes",

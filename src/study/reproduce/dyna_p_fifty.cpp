@@ -76,7 +76,7 @@ std::vector<OpenInput> fifty_inputs() {
                       "the wait")};
 }
 
-std::vector<DynaPClaim> fifty_claims() {
+std::vector<SweptClaim> fifty_claims() {
   const auto number = [](double value) { return Stated{value, value}; };
   const Stated positive{0.0, {}};
   return {
@@ -200,10 +200,10 @@ std::vector<std::vector<double>> fifty_values(const ByPlace& runs, bool whole_ti
 
 }  // namespace
 
-Result<DynaPExperiment> dyna_p_fifty(PairedRuns& runs) {
+Result<SweptExperiment> dyna_p_fifty(PairedRuns& runs) {
   static const char* const bases[] = {"priced", "own", "full"};
   static const char* const fits[] = {"request", "any"};
-  DynaPExperiment experiment{
+  SweptExperiment experiment{
       "Fifty jobs on two A30",
       "50 inference jobs of five models with batches 1 to 64 on two A30 (table 2); StaCon's layout "
       "2g.12gb, 1g.6gb, 1g.6gb; MISO's jobs profiled beforehand (`measure=0`); errors of 15 % for "
@@ -234,8 +234,8 @@ Result<DynaPExperiment> dyna_p_fifty(PairedRuns& runs) {
   return experiment;
 }
 
-Result<DynaPExperiment> dyna_p_power(PairedRuns& runs) {
-  DynaPExperiment experiment{
+Result<SweptExperiment> dyna_p_power(PairedRuns& runs) {
+  SweptExperiment experiment{
       "Power of the fifty jobs",
       "caps from 160 W down to 100 W on A30s of 165 W (figures 9 and 10)",
       {{"gap", {3, 10, 30}, 1, "mean seconds between arrivals"}},

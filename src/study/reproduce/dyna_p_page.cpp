@@ -57,63 +57,9 @@ std::string not_worked_out() {
   return text;
 }
 
-std::string range_of(const OpenInput& input) {
-  if (!input.words.empty()) return fmt::format("{}", fmt::join(input.words, ", "));
-  return fmt::format("{:g}", fmt::join(input.values, ", "));
-}
-
-std::string usual_of(const OpenInput& input) {
-  return input.words.empty() ? fmt::format("{:g}", input.values[input.usual])
-                             : input.words[input.usual];
-}
-
-std::string number(double value, int digits) {
-  const std::string text = fmt::format("{:.{}f}", value, digits);
-  return text.find_first_not_of("-0.") == std::string::npos ? fmt::format("{:.{}f}", 0.0, digits)
-                                                            : text;
-}
-
-std::string claim_row(const DynaPExperiment& experiment, const DynaPClaim& claim) {
-  const auto text = [&](double value) { return number(value, claim.digits); };
-  const std::string verdict = claim.verdict();
-  std::string nearest;
-  if (verdict != "agrees")
-    nearest = fmt::format("{}: {}", text(claim.nearest), inputs_text(experiment, claim.at));
-  return fmt::format("| {} | {} | {} | {} ({} to {}) | {} to {} | {} | {} | {} |\n", claim.section,
-                     claim.claim, claim.paper, text(claim.usual.median), text(claim.usual.low),
-                     text(claim.usual.high), text(claim.least), text(claim.most), verdict, nearest,
-                     verdict == "agrees" ? "" : claim.why);
-}
-
-/// Lines of at most a hundred columns.
-std::string wrapped(std::string_view text) {
-  constexpr std::size_t columns = 100;
-  std::string lines;
-  while (text.size() > columns) {
-    const std::size_t space = text.rfind(' ', columns);
-    lines += fmt::format("{}\n", text.substr(0, space));
-    text.remove_prefix(space + 1);
-  }
-  return lines + std::string(text);
-}
-
-std::string section(const DynaPExperiment& experiment) {
-  std::string text = fmt::format("\n## {}\n\n{}\n\n", experiment.name,
-                                 wrapped(fmt::format("Given: {}.", experiment.known)));
-  text += "| open input | usual | values | why |\n|---|---|---|---|\n";
-  for (const OpenInput& input : experiment.inputs)
-    text += fmt::format("| {} | {} | {} | {} |\n", input.name, usual_of(input), range_of(input),
-                        input.why);
-  text +=
-      "\n| section | claim | paper | here | range | | nearest | why |\n"
-      "|---|---|---|---|---|---|---|---|\n";
-  for (const DynaPClaim& claim : experiment.claims) text += claim_row(experiment, claim);
-  return text;
-}
-
 std::string spread(const SeedSpread& of, int digits) {
-  return fmt::format("{} ({} to {})", number(of.median, digits), number(of.low, digits),
-                     number(of.high, digits));
+  return fmt::format("{} ({} to {})", page_number(of.median, digits), page_number(of.low, digits),
+                     page_number(of.high, digits));
 }
 
 std::string changes(const DynaPStudy& study) {
@@ -140,24 +86,13 @@ jobs restarted are counted.
   return text;
 }
 
-/// How many claims came out how.
-std::string count(const DynaPStudy& study) {
-  std::map<std::string, int> counts;
-  int all = 0;
-  for (const DynaPExperiment& experiment : study.experiments)
-    for (const DynaPClaim& claim : experiment.claims) {
-      ++counts[claim.verdict()];
-      ++all;
-    }
-  return fmt::format("\nOf {} claims {} agree, {} are in range and {} are outside.\n", all,
-                     counts["agrees"], counts["in range"], counts["outside"]);
-}
-
 }  // namespace
 
 std::string dyna_p_page(const DynaPStudy& study) {
-  std::string page = fmt::format(fmt::runtime(introduction), study.seeds) + count(study);
-  for (const DynaPExperiment& experiment : study.experiments) page += section(experiment);
+  std::string page =
+      fmt::format(fmt::runtime(introduction), study.seeds) + count_of_claims(study.experiments);
+  for (const SweptExperiment& experiment : study.experiments)
+    page += experiment_section(experiment);
   return page + not_worked_out() + changes(study);
 }
 

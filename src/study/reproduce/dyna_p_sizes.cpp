@@ -58,9 +58,9 @@ Result<std::vector<Runs>> all_of(PairedRuns& runs, const std::vector<PairedRun>&
 
 }  // namespace
 
-Result<DynaPExperiment> dyna_p_batches(PairedRuns& runs) {
+Result<SweptExperiment> dyna_p_batches(PairedRuns& runs) {
   const Stated positive{0.0, {}};
-  DynaPExperiment experiment{
+  SweptExperiment experiment{
       "Small and large batches on one A30",
       "ten jobs each, batches 1 to 8 and 32 to 64, on one A30",
       {{"gap", {0, 5, 20}, 1, "mean seconds between arrivals"}, open_partitions()},
@@ -99,9 +99,9 @@ Result<DynaPExperiment> dyna_p_batches(PairedRuns& runs) {
   return experiment;
 }
 
-Result<DynaPExperiment> dyna_p_concurrency(PairedRuns& runs) {
+Result<SweptExperiment> dyna_p_concurrency(PairedRuns& runs) {
   const Stated positive{0.0, {}};
-  DynaPExperiment experiment{
+  SweptExperiment experiment{
       "Jobs at once on one A30",
       "1, 4 and 12 jobs at once on one A30, all submitted together",
       {open_partitions(),
@@ -161,12 +161,12 @@ std::vector<OpenInput> cluster_inputs() {
                   "which jobs stop; and of which run")};
 }
 
-std::vector<DynaPClaim> cluster_claims() {
+std::vector<SweptClaim> cluster_claims() {
   const char* const one_run =
       "one run in the paper; here the longest jobs, of a day, decide the makespan";
   const char* const names[] = {"Dyna-P", "ORACLE", "MISO"};
   const double rises[] = {11.76, 17.86, 14.67}, counts[] = {748, 746, 756};
-  std::vector<DynaPClaim> claims;
+  std::vector<SweptClaim> claims;
   for (std::size_t i = 0; i < 3; ++i)
     claims.push_back({"4.3, 14a",
                       fmt::format("rise of the makespan, {}, %", names[i]),
@@ -186,8 +186,8 @@ std::vector<DynaPClaim> cluster_claims() {
 
 }  // namespace
 
-Result<DynaPExperiment> dyna_p_cluster(PairedRuns& runs, std::size_t jobs) {
-  DynaPExperiment experiment{
+Result<SweptExperiment> dyna_p_cluster(PairedRuns& runs, std::size_t jobs) {
+  SweptExperiment experiment{
       "A cluster of 160 A100",
       "5,000 jobs with the run times of Alibaba's trace, batches 1 to 64, on 20 nodes of eight "
       "A100-40GB; the load rises fivefold",

@@ -17,8 +17,8 @@ TEST(DynaPStudy, SpreadsAreMediansAndQuartiles) {
 }
 
 /// Two inputs; the claim is 10 a + b, a little more with each seed.
-DynaPExperiment swept(Stated stated) {
-  DynaPExperiment experiment{"e",
+SweptExperiment swept(Stated stated) {
+  SweptExperiment experiment{"e",
                              "k",
                              {{"a", {1, 2, 3}, 1, "open"}, open_choice("b", {"no", "yes"}, 0, "o")},
                              {{"1", "claim", "p", stated}}};
@@ -31,15 +31,15 @@ DynaPExperiment swept(Stated stated) {
 }
 
 TEST(DynaPStudy, ASweepFindsTheRangeAndWhatIsNearest) {
-  const DynaPExperiment experiment = swept({30.6, 30.6});
-  const DynaPClaim& claim = experiment.claims[0];
+  const SweptExperiment experiment = swept({30.6, 30.6});
+  const SweptClaim& claim = experiment.claims[0];
   EXPECT_DOUBLE_EQ(claim.usual.median, 20.1);
   EXPECT_DOUBLE_EQ(claim.least, 10.1);
   EXPECT_DOUBLE_EQ(claim.most, 31.1);
   EXPECT_EQ(claim.verdict(), "in range");
   EXPECT_EQ(inputs_text(experiment, claim.at), "a 3");
   EXPECT_EQ(swept({20.1, 20.1}).claims[0].verdict(), "agrees");
-  const DynaPExperiment beyond = swept({99, 99});
+  const SweptExperiment beyond = swept({99, 99});
   EXPECT_EQ(beyond.claims[0].verdict(), "outside");
   EXPECT_DOUBLE_EQ(beyond.claims[0].nearest, 31.1);
   EXPECT_EQ(inputs_text(beyond, beyond.claims[0].at), "a 3, b yes");
@@ -80,9 +80,9 @@ TEST(DynaPStudy, ThePageIsTheSameAgain) {
   const auto study = reproduce_dyna_p(1, 20);
   ASSERT_TRUE(study) << study.error().text();
   const std::string page = dyna_p_page(*study);
-  for (const DynaPExperiment& experiment : study->experiments) {
+  for (const SweptExperiment& experiment : study->experiments) {
     EXPECT_NE(page.find("## " + experiment.name), std::string::npos);
-    for (const DynaPClaim& claim : experiment.claims) {
+    for (const SweptClaim& claim : experiment.claims) {
       EXPECT_NE(page.find(claim.claim), std::string::npos);
       EXPECT_LE(claim.least, claim.usual.median);
       EXPECT_GE(claim.most, claim.usual.median);

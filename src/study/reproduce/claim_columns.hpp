@@ -1,0 +1,18 @@
+#pragma once
+// Swept claims as the commands print them.
+
+#include <string>
+
+#include "base/json_fwd.hpp"
+#include "study/reproduce/claim_sweep.hpp"
+
+namespace cleave::cli {
+
+/// {"median", "low", "high"}
+[[nodiscard]] Json spread_json(const SeedSpread& spread);
+/// Inputs and claims.
+[[nodiscard]] Json experiment_json(const SweptExperiment& each);
+/// The claims as a table.
+[[nodiscard]] std::string experiment_text(const SweptExperiment& each);
+
+}  // namespace cleave::cli
