@@ -104,8 +104,7 @@ constexpr std::array<OptionRow, 8> homogeneous_options(const Homogeneous& mix) {
 constexpr auto hm1_options = homogeneous_options({"50", "3.616", "2048", "0", "0.8714"});
 constexpr auto hm2_options = homogeneous_options({"50", "3.616", "2048", "0.001", "0"});
 constexpr auto hm3_options = homogeneous_options({"100", "3.616", "1024", "0", "0.8714"});
-// A kernel share near this one gives the gain of 1.7 (at most 2 is possible, 5.1) on half a GPU.
-constexpr auto hm4_options = homogeneous_options({"50", "20", "15360", "0.2", "0"});
+constexpr auto hm4_options = homogeneous_options({"50", "20", "15360", "0.5", "0"});
 // A.1: 523,406 us on the whole GPU, 1,171,507 us as one of seven, kernels included.
 constexpr auto nw_options = homogeneous_options({"21", "0.523406", "2048", "0", "0.648101"});
 

@@ -169,7 +169,7 @@ TEST(Generators, TamingsMixesAreThoseOfTable3) {
 /// A value of an option other than its default.
 std::string another(const OptionRow& option) {
   const std::map<std::string_view, std::string_view> named = {
-      {"kernel-share", "0.5"}, {"smallest-batch", "2"},   {"largest-batch", "4"},
+      {"kernel-share", "0.6"}, {"smallest-batch", "2"},   {"largest-batch", "4"},
       {"longest-s", "600"},    {"longest", "1000"},       {"unit", "min"},
       {"shares", "even"},      {"transfer-share", "0.5"}, {"small-row", "8"},
       {"image-row", "128"},    {"tokens", "200"},         {"instance", "next"},
