@@ -24,6 +24,7 @@ cleave reproduce optimal-placement --write docs/reproduction > /dev/null
 cleave reproduce dyna-p --write docs/reproduction > /dev/null
 cleave reproduce dyna-p --write docs/reproduction > /dev/null
 cleave reproduce taming --write docs/reproduction > /dev/null
+cleave reproduce migm --write docs/reproduction > /dev/null
 build/release/bin/cleave-describe-api docs  # schemas and fields of the API
 find docs -name '*.md' -print0 | xargs -0 cleave-examples --update README.md
 

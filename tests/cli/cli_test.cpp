@@ -205,6 +205,16 @@ TEST(Outputs, ADashIsNotAFile) {
             "that name\n");
 }
 
+TEST(Reproduce, MigmWritesItsPage) {
+  const Scratch scratch;
+  const std::string pages = scratch.path("pages");
+  const Json study = json("reproduce migm --seeds 1 --write " + pages);
+  EXPECT_EQ(study["seeds"], 1);
+  EXPECT_EQ(study["experiments"].size(), 7U);
+  EXPECT_TRUE(std::filesystem::exists(pages + "/migm.md"));
+  EXPECT_EQ(cleave("reproduce migm --seeds 0").exit_code, 2);
+}
+
 TEST(Reproduce, WritesThePageAndItsFigures) {
   const Scratch scratch;
   const Json answer =

@@ -34,6 +34,7 @@ struct Study {
 constexpr Study studies[] = {
     {"completion-time", "--data", "mig-parvagpu-a100-80gb/inference_profiles.csv", true, false, ""},
     {"dyna-p", "", "", false, true, "--seeds 3 --cluster-jobs 500"},
+    {"migm", "", "", false, true, "--seeds 2"},
     {"optimal-placement", "", "", false, true, "--cases 10"},
     {"online", "--data", "", false, true, "--seeds 5"},
     {"taming", "", "", false, true, ""},
