@@ -47,7 +47,7 @@ struct AlarmOptions {
 /// A forecaster's counts over the shapes that grow: `server` and `level` are left out of it.
 [[nodiscard]] AlarmCurve pooled(const std::vector<AlarmCurve>& curves, std::string_view forecaster);
 
-/// The four jobs of *Managing Multi Instance GPUs*, 5.3, rebuilt from the figures that it gives:
+/// The four jobs of *Managing Multi Instance GPUs*, 5.2.2, rebuilt from the figures that it gives:
 /// the iteration at which memory runs out, and for two of them the final size. Their noise is ours.
 struct PaperAlarm {
   std::string_view job;
