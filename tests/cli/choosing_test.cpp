@@ -449,6 +449,10 @@ TEST(ForecastKernel, OccupancyWavesAndProfile) {
   EXPECT_EQ(answer("forecast kernel --grid 200 --threads 256 --registers 40 --gpu A100-40GB "
                    "--more-waves 1")["gpu"]["profile"],
             "2g.10gb");
+  EXPECT_NE(shell("cleave forecast kernel --grid 200 --threads 256 --registers 40 --gpu A100-40GB "
+                  "--more-waves 1")
+                .out.find("1 wave on 98 SMs, 2 on 17"),
+            std::string::npos);
   const Json large = answer("forecast kernel --grid 8,8 --threads 16,16 --shared-memory 120000");
   EXPECT_EQ(large["blocks"], 64);
   EXPECT_EQ(large["threads"], 256);
@@ -458,6 +462,10 @@ TEST(ForecastKernel, OccupancyWavesAndProfile) {
   refuses("forecast kernel --grid x --threads 32", "--grid: 'x'");
   refuses("forecast kernel --grid 1 --threads 2000", "threads of a block");
   refuses("forecast kernel --grid 1 --threads 32 --sharing 1", "give --gpu MODEL too");
+  for (const char* blocks : {"0", "1001", "4294967296"})
+    refuses(
+        fmt::format("forecast kernel --grid 1 --threads 32 --gpu A100-40GB --sharing {}", blocks),
+        "--sharing");
 }
 
 TEST(ForecastKernel, AJobsKernelRaisesItsRequest) {

@@ -23,6 +23,8 @@ struct Options {
 };
 
 constexpr int threads_of_warp = 32;
+/// No SM holds nearly as many blocks.
+constexpr int most_sharing = 1000;
 
 /// A compute capability and what one of its SMs holds of the kernel.
 struct CapabilityRow {
@@ -160,9 +162,12 @@ void print_text(const KernelLaunch& launch, const std::vector<CapabilityRow>& ro
       text_rows(capability_columns, rows));
   if (!answer) return;
   const Folding& folding = answer->folding;
-  fmt::print("\n{}: {} SMs would run the grid at once; {} {} on {} SMs, and on {}\n\n{}\n",
+  const std::string folded = folding.folded_waves == folding.waves
+                                 ? std::string("and")
+                                 : fmt::format("{}", folding.folded_waves);
+  fmt::print("\n{}: {} SMs would run the grid at once; {} {} on {} SMs, {} on {}\n\n{}\n",
              answer->gpu->key, folding.needed, folding.waves, folding.waves == 1 ? "wave" : "waves",
-             answer->gpu->largest().sms->value, folding.folded,
+             answer->gpu->largest().sms->value, folded, folding.folded,
              text_rows(profile_columns, answer->profiles));
   if (answer->profile == nullptr)
     fmt::print("no profile has {} SMs\n", folding.folded);
@@ -223,7 +228,7 @@ void add_forecast_kernel(CommandLine& forecast, Run& run) {
       ->add_option("--sharing", options.sharing,
                    "Blocks that share an SM without slowing each other; by default as many as it "
                    "holds")
-      ->check(whole_number(1));
+      ->check(Check::range(1, most_sharing));
   command
       ->add_option("--more-waves", options.more_waves,
                    "How many more waves than on the whole GPU are acceptable")
