@@ -163,6 +163,11 @@ class WorkloadReader {
     constexpr std::int64_t most = 2147483647;
     KernelUse use;
     const auto product = [&](const char* key) {
+      if (!in.has(key)) {
+        in.refuse("", fmt::format("the key '{}' is missing", key),
+                  "give grid and threads, each with one to three sizes");
+        return std::int64_t{0};
+      }
       const std::vector<std::int64_t> sizes = in.integers(key, 1, most);
       std::int64_t all = 1;
       bool fine = !sizes.empty() && sizes.size() <= 3;
@@ -174,6 +179,7 @@ class WorkloadReader {
     use.threads = product("threads");
     use.registers = in.integer_if("registers", 0, 255).value_or(0);
     use.shared_bytes = in.integer_if("shared_bytes", 0, most).value_or(0);
+    in.done();
     if (*error_) return;
     if (!*kernels_) return job.refuse("kernel", "no GPU model is known here to fit a kernel to");
     const auto slices = (*kernels_)(use);

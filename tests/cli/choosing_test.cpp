@@ -496,6 +496,9 @@ TEST(ForecastKernel, AJobsKernelRaisesItsRequest) {
   refused(kernel, "1xA100-40GB", "give memory_mib or shape too");
   refused(R"("memory_mib": 9, )" + kernel, "1xA100-40GB,1xA30-24GB", "several");
   refused(R"("memory_mib": 9, "kernel": {"grid": [1, 0], "threads": [64]})", "1xA100-40GB", "grid");
+  refused(R"("memory_mib": 9, "kernel": {})", "1xA100-40GB", "the key 'grid' is missing");
+  refused(R"("memory_mib": 9, "kernel": {"grid": [1], "threads": [64], "regs": 40})", "1xA100-40GB",
+          "regs");
   refused(R"("memory_mib": 9, "kernel": {"grid": [1], "threads": [64, 64]})", "1xA100-40GB",
           "threads of a block");
 }
