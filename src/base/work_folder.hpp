@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include "base/result.hpp"
@@ -22,6 +23,16 @@ class WorkFolder {
       return fail(ErrorKind::infeasible, where.string(), "no folder can be made there",
                   "set TMPDIR to one where it can");
     return WorkFolder(std::move(name));
+  }
+  /// In TMPDIR, or where the system has its temporary files.
+  [[nodiscard]] static Result<WorkFolder> make_temporary(const std::string& what) {
+    std::error_code failed;
+    const std::filesystem::path where = std::filesystem::temp_directory_path(failed);
+    if (!failed) return make(where, what);
+    const char* const given = ::getenv("TMPDIR");
+    return fail(ErrorKind::bad_usage, "TMPDIR",
+                "there is no folder " + std::string(given == nullptr ? "/tmp" : given),
+                "set it to a folder in which files can be made");
   }
   ~WorkFolder() {
     std::error_code ignored;

@@ -223,6 +223,10 @@ TEST(CudaPrograms, BadLinesAreRefused) {
   EXPECT_NE(refused("--profile 9g.1gb -- true").find("cleave gpu A100-80GB"), std::string::npos);
   EXPECT_NE(refused("--forecast 3GiB -- true").find("--live"), std::string::npos);
   EXPECT_NE(refused("--live --gpu A100-40GB -- true").find("--live"), std::string::npos);
+  const Outcome nowhere = shell("TMPDIR=/no/such/folder cleave forecast run -- true");
+  EXPECT_EQ(nowhere.exit_code, 2);
+  EXPECT_NE(nowhere.err.find("TMPDIR: there is no folder /no/such/folder"), std::string::npos)
+      << nowhere.err;
   const Outcome none = shell("cleave forecast run -- true");
   EXPECT_EQ(none.exit_code, 0);
   EXPECT_NE(none.out.find("no call of CUDA was seen"), std::string::npos) << none.out;

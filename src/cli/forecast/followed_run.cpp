@@ -211,7 +211,7 @@ KernelLaunch SeenKernel::launch() const {
 Result<DryRunAnswer> run_dry(const DryRunOptions& options) {
   const auto library = followed_library("dry/libcleave-cuda-dry.so");
   if (!library) return std::unexpected(library.error());
-  const auto folder = WorkFolder::make(fs::temp_directory_path(), "dry-run");
+  const auto folder = WorkFolder::make_temporary("dry-run");
   if (!folder) return std::unexpected(folder.error());
   const std::string file = (folder->path() / "record").string();
   const std::unique_ptr<cuda::Record, void (*)(cuda::Record*)> record(

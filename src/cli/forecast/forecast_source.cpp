@@ -278,7 +278,7 @@ Result<int> forecast_source(const Options& options) {
       return fail(ErrorKind::bad_usage, shown(file, 200), "there is no such file",
                   "name a CUDA source; arguments for clang stand after --");
   }
-  const auto folder = WorkFolder::make(fs::temp_directory_path(), "source");
+  const auto folder = WorkFolder::make_temporary("source");
   if (!folder) return std::unexpected(folder.error());
   if (const auto written = write_headers(folder->path()); !written)
     return std::unexpected(written.error());
