@@ -82,13 +82,24 @@ constexpr std::size_t bytes_of_format(int format) {
       return 1;
   }
 }
+/// The largest number if there is none so large, for which no GPU has room.
+constexpr std::size_t product(std::size_t a, std::size_t b) {
+  std::size_t all = 0;
+  return __builtin_mul_overflow(a, b, &all) ? SIZE_MAX : all;
+}
+/// As the real ones: rows begin at multiples of 512.
+constexpr std::size_t pitch_of(std::size_t width) {
+  constexpr std::size_t unit = 512;
+  return width > SIZE_MAX - unit ? SIZE_MAX : (width + unit - 1) / unit * unit;
+}
 constexpr std::size_t at_least_one(std::size_t count) {
   return count == 0 ? 1 : count;
 }
 /// Without what the hardware adds to lay it out, which is not published.
 constexpr std::size_t bytes_of_array(std::size_t element, std::size_t width, std::size_t height,
                                      std::size_t depth) {
-  return element * at_least_one(width) * at_least_one(height) * at_least_one(depth);
+  return product(product(element, at_least_one(width)),
+                 product(at_least_one(height), at_least_one(depth)));
 }
 constexpr std::size_t bytes_of_element(const ChannelFormat& format) {
   constexpr int bits = 8;

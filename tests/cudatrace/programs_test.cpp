@@ -232,6 +232,37 @@ TEST(CudaPrograms, BadLinesAreRefused) {
   EXPECT_NE(none.out.find("no call of CUDA was seen"), std::string::npos) << none.out;
 }
 
+TEST(CudaPrograms, SizesBeyondAnyNumberFindNoRoom) {
+  const Scratch scratch;
+  const std::string source = scratch.write("large.cpp", R"(
+#include <dlfcn.h>
+#include <cstddef>
+#include <cstdint>
+int main() {
+  using Pitch = int(void**, std::size_t*, std::size_t, std::size_t);
+  using Reserve = int(unsigned long long*, std::size_t, std::size_t, unsigned long long,
+                      unsigned long long);
+  auto* const runtime = reinterpret_cast<Pitch*>(dlsym(RTLD_DEFAULT, "cudaMallocPitch"));
+  auto* const reserve = reinterpret_cast<Reserve*>(dlsym(RTLD_DEFAULT, "cuMemAddressReserve"));
+  if (runtime == nullptr || reserve == nullptr) return 1;
+  void* at = nullptr;
+  std::size_t pitch = 0;
+  const std::size_t one = 1;
+  if (runtime(&at, &pitch, one << 40U, one << 24U) != 2 || at != nullptr) return 2;
+  if (runtime(&at, &pitch, (one << 63U) + 512, 2) != 2 || at != nullptr) return 3;
+  if (runtime(&at, &pitch, SIZE_MAX, 1) != 2 || at != nullptr) return 4;
+  unsigned long long place = 0;
+  return reserve(&place, SIZE_MAX, 0, 0, 0) == 2 && place == 0 ? 0 : 5;
+}
+)");
+  const std::string built = scratch.path("large");
+  const Outcome compiled = shell("g++ -o " + built + " " + source + " -ldl");
+  ASSERT_EQ(compiled.exit_code, 0) << compiled.err;
+  const Json answer = dry(built);
+  EXPECT_EQ(answer["exit_code"], 0);
+  EXPECT_EQ(answer["memory"]["peak_bytes"], 0);
+}
+
 /// The socket that CLEAVE_REPORT names.
 class Reports {
  public:

@@ -164,10 +164,9 @@ CLEAVE_CUDA_EXPORT Status cuMemAlloc_v2(Address* at, std::size_t bytes) {
 CLEAVE_CUDA_EXPORT Status cuMemAllocPitch_v2(Address* at, std::size_t* pitch, std::size_t width,
                                              std::size_t height, unsigned) {
   DryCall call;
-  constexpr std::size_t unit = 512;
   if (pitch == nullptr) return call.done(invalid_value);
-  *pitch = (width + unit - 1) / unit * unit;
-  return call.done(allocate(at, *pitch * height, MemoryKind::device));
+  *pitch = pitch_of(width);
+  return call.done(allocate(at, product(*pitch, height), MemoryKind::device));
 }
 
 CLEAVE_CUDA_EXPORT Status cuMemAllocManaged(Address* at, std::size_t bytes, unsigned) {

@@ -101,12 +101,6 @@ LaunchShape shape_of(const Dim3& grid, const Dim3& block, std::uint64_t shared) 
   return {{grid.x, grid.y, grid.z}, {block.x, block.y, block.z}, shared};
 }
 
-/// As the real ones: rows begin at multiples of 512.
-std::size_t pitch_of(std::size_t width) {
-  constexpr std::size_t unit = 512;
-  return (width + unit - 1) / unit * unit;
-}
-
 /// Rows of a matrix between places that the host may or may not touch.
 void copy_rows(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
                std::size_t width, std::size_t height) {
@@ -143,15 +137,15 @@ CLEAVE_CUDA_EXPORT Status cudaMallocPitch(void** at, std::size_t* pitch, std::si
   DryCall call;
   if (pitch == nullptr) return call.done(invalid_value);
   *pitch = pitch_of(width);
-  return call.done(dry_allocate(at, *pitch * height, MemoryKind::device));
+  return call.done(dry_allocate(at, product(*pitch, height), MemoryKind::device));
 }
 
 CLEAVE_CUDA_EXPORT Status cudaMalloc3D(PitchedPointer* at, Extent extent) {
   DryCall call;
   if (at == nullptr) return call.done(invalid_value);
   *at = {nullptr, pitch_of(extent.width), extent.width, extent.height};
-  return call.done(
-      dry_allocate(&at->pointer, at->pitch * extent.height * extent.depth, MemoryKind::device));
+  return call.done(dry_allocate(
+      &at->pointer, product(product(at->pitch, extent.height), extent.depth), MemoryKind::device));
 }
 
 CLEAVE_CUDA_EXPORT Status cudaMallocArray(void** array, const ChannelFormat* format,

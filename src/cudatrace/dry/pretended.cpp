@@ -28,6 +28,7 @@ class Addresses {
  public:
   /// 0 if there is no room between the others.
   std::uint64_t take(std::uint64_t bytes, MemoryKind kind) {
+    if (bytes > last_address - first_address) return 0;
     const std::uint64_t size = std::max((bytes + alignment - 1) / alignment * alignment, alignment);
     const std::lock_guard lock(mutex_);
     for (const bool again : {false, true}) {
@@ -236,6 +237,7 @@ Status dry_make(Space space, void** handle, std::uint64_t bytes, MemoryKind kind
     refused(bytes);
     return out_of_memory;
   }
+  if (bytes > last_address - first_address) return out_of_memory;
   *handle = new_handle();
   if (*handle == nullptr) return out_of_memory;
   allocated(space, number(*handle), bytes, kind);
