@@ -21,6 +21,11 @@ const Profile* profile_of(const LiveAttempt& attempt, const GpuModel& model) {
   return attempt.record.profile.empty() ? nullptr : model.find(attempt.record.profile);
 }
 
+/// A job that still runs ends now at the earliest, however much less time it was given.
+ExpectedEnd not_before(Moment now, Instant end, TimeSource source) {
+  return {std::max(end, now.wall), source};
+}
+
 }  // namespace
 
 KnownJobTimes times_of(const LiveJob& job) {
@@ -37,16 +42,19 @@ std::optional<ExpectedEnd> expected_end(const LiveJob& job, const GpuModel& mode
   if (profile == nullptr && !attempt.record.profile.empty()) return std::nullopt;
   const ReportedProgress& progress = attempt.progress;
   if (const auto whole = progress.whole(now.steady)) {
-    const Duration left = part(*whole, 1 - *progress.share()) - (now.steady - progress.heard_at());
-    return ExpectedEnd{now.wall + std::max(left, Duration::zero()), TimeSource::reports};
+    // A report that is late comes now at the earliest, and all others after it.
+    const Duration passed = std::min(now.steady - progress.heard_at(), *progress.pace(now.steady));
+    const Duration left = part(*whole, 1 - *progress.share()) - passed;
+    return not_before(now, now.wall + left, TimeSource::reports);
   }
   const auto time = time_on(times_of(job), model, profile);
   if (!time) return std::nullopt;
   if (const auto share = progress.share())
-    return ExpectedEnd{now.wall + part(time->time, 1 - *share) - (now.steady - progress.heard_at()),
-                       time->source};
+    return not_before(now,
+                      now.wall + part(time->time, 1 - *share) - (now.steady - progress.heard_at()),
+                      time->source);
   const Instant began = attempt.record.began.value_or(now.wall);
-  return ExpectedEnd{began + part(time->time, 1 - begins_with(job)), time->source};
+  return not_before(now, began + part(time->time, 1 - begins_with(job)), time->source);
 }
 
 bool learn_pace(LiveJob& job, const LiveAttempt& attempt, const GpuModel& model, Duration steady) {

@@ -54,7 +54,21 @@ TEST_F(ExpectedEndTest, BeforeReportsItIsWhatWasDeclared) {
   EXPECT_NEAR(left(), 310, 1e-6);
   EXPECT_EQ(end()->source, TimeSource::declared);
   now += 400s;
-  EXPECT_NEAR(left(), -90, 1e-6) << "it takes longer than was declared";
+  EXPECT_NEAR(left(), 0, 1e-6) << "it takes longer than was declared, and runs";
+}
+
+TEST_F(ExpectedEndTest, ARunningJobNeverEndsInThePast) {
+  LiveAttempt& attempt = run_on("1g.5gb");
+  report(attempt, 1, 1, 10, 1s);  // how far it is, but no pace
+  for (int i = 0; i < 100; ++i) {
+    now += 5s;
+    EXPECT_GE(left(), 0);
+  }
+  report(attempt, 2, 6, 10, 1s);
+  for (int i = 0; i < 1000; ++i) {
+    now += 3s;
+    EXPECT_GE(left(), 0);
+  }
 }
 
 TEST_F(ExpectedEndTest, OnAnotherProfileItIsByTheLaw) {
@@ -88,6 +102,17 @@ TEST_F(ExpectedEndTest, AJobThatStallsEndsLaterAndLater) {
   EXPECT_EQ(end()->at, before) << "its next report is not late";
   now += 1000s;
   EXPECT_GT(end()->at, before + 2000s);
+}
+
+TEST_F(ExpectedEndTest, OneThatStallsNearItsEndDoesToo) {
+  LiveAttempt& attempt = run_on("1g.5gb");
+  report(attempt, 1, 6, 10, 1s);
+  for (int i = 0; i < 100; ++i) {
+    const Instant before = end()->at;
+    now += 3s;
+    EXPECT_GT(end()->at, before);
+    EXPECT_GT(left(), 3) << "three iterations, none faster than the late one";
+  }
 }
 
 TEST_F(ExpectedEndTest, ACountThatBeginsAgainIsAnother) {
