@@ -121,7 +121,7 @@ Result<void> complete_here(const JobArguments& given, const SpeedModel& speed,
       process.profile() != nullptr ? times->find(process.profile()->name) : nullptr;
   if (here == nullptr || here->basis == TimeBasis::known || given.quiet) return {};
   fmt::print("speed {:.3g} on {}, by the law of slices: {}\n", 1 / here->time, here->profile->name,
-             law_error_text(process.model(), here->basis));
+             law_error_text(process.model(), here->basis, times->job.worst));
   return {};
 }
 

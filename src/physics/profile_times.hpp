@@ -28,10 +28,16 @@ struct LawError {
 
 /// On an A100, on measurements of jobs that the law was not fitted to: the larger of the figures
 /// for training and for inference (docs/physics.md). Empty for known times, and where nothing of
-/// this model was measured.
-[[nodiscard]] std::optional<LawError> law_error(const GpuModel& model, TimeBasis basis);
-/// "median error 3.8 %, 90 % within 11.7 %", or that it was not tested on this model.
-[[nodiscard]] std::string law_error_text(const GpuModel& model, TimeBasis basis);
+/// this model was measured, or where the law misses the job's known times by `worst`
+/// (FittedJob::worst) and does not describe it.
+[[nodiscard]] std::optional<LawError> law_error(const GpuModel& model, TimeBasis basis,
+                                                double worst);
+/// "median error 3.8 %, 90 % within 11.7 %", or why there is no error to state.
+[[nodiscard]] std::string law_error_text(const GpuModel& model, TimeBasis basis, double worst);
+/// Whether the law describes a job whose known times it misses by up to `worst`.
+[[nodiscard]] bool follows_law(double worst);
+/// "up to 27.3 %", and "more than 1000 %" beyond that.
+[[nodiscard]] std::string misfit_text(double worst);
 
 /// The time on one profile.
 struct ProfileTime {

@@ -50,6 +50,20 @@ TEST(ProfileTimes, BelowTheSmallestKnownMemoryTheJobMayNotFit) {
   EXPECT_EQ(times->find("4g.20gb")->basis, TimeBasis::beyond);
 }
 
+TEST(ProfileTimes, TheErrorIsNotStatedOfAJobThatDoesNotFollowTheLaw) {
+  const GpuModel& a100 = model("A100-40GB");
+  const auto text_of = [&](double smallest) {
+    const auto times = complete_times({{"1g.5gb", 1 / smallest}, {"7g.40gb", 1.0}}, a100);
+    EXPECT_EQ(law_error(a100, TimeBasis::between, times->job.worst).has_value(),
+              follows_law(times->job.worst));
+    return law_error_text(a100, TimeBasis::between, times->job.worst);
+  };
+  EXPECT_EQ(text_of(3).substr(0, 12), "median error");
+  EXPECT_EQ(text_of(310).substr(0, 24), "does not follow the law:");
+  EXPECT_NE(text_of(1e300).find("by more than 1000 %"), std::string::npos) << text_of(1e300);
+  EXPECT_FALSE(follows_law(std::nan("")));
+}
+
 TEST(ProfileTimes, OneProfileIsNotEnough) {
   const GpuModel& a100 = model("A100-40GB");
   const auto one = complete_times({{"7g.40gb", 0.01}}, a100);
@@ -65,13 +79,13 @@ TEST(ProfileTimes, OneProfileIsNotEnough) {
 }
 
 TEST(ProfileTimes, AnErrorIsStatedOnlyWhereThereAreMeasurements) {
-  EXPECT_FALSE(law_error(model("A100-40GB"), TimeBasis::known));
-  EXPECT_GT(law_error(model("A100-40GB"), TimeBasis::beyond)->median,
-            law_error(model("A100-40GB"), TimeBasis::between)->median);
-  EXPECT_FALSE(law_error(model("H100-80GB-SXM5"), TimeBasis::between));
-  EXPECT_EQ(law_error_text(model("H100-80GB-SXM5"), TimeBasis::between),
+  EXPECT_FALSE(law_error(model("A100-40GB"), TimeBasis::known, 0));
+  EXPECT_GT(law_error(model("A100-40GB"), TimeBasis::beyond, 0)->median,
+            law_error(model("A100-40GB"), TimeBasis::between, 0)->median);
+  EXPECT_FALSE(law_error(model("H100-80GB-SXM5"), TimeBasis::between, 0));
+  EXPECT_EQ(law_error_text(model("H100-80GB-SXM5"), TimeBasis::between, 0),
             "not tested on the H100-80GB-SXM5");
-  EXPECT_EQ(law_error_text(model("A100-80GB"), TimeBasis::between),
+  EXPECT_EQ(law_error_text(model("A100-80GB"), TimeBasis::between, 0),
             "median error 3.8 %, 90 % within 11.7 %");
 }
 
@@ -95,7 +109,7 @@ TEST(ProfileTimes, TheStatedErrorHoldsOnWhatWasMeasured) {
     }
     ASSERT_GT(errors.size(), 50U);
     std::ranges::sort(errors);
-    const LawError stated = *law_error(model("A100-40GB"), TimeBasis::between);
+    const LawError stated = *law_error(model("A100-40GB"), TimeBasis::between, 0);
     EXPECT_LE(errors[errors.size() / 2], stated.median);
     EXPECT_LE(errors[errors.size() * 9 / 10], stated.p90);
   }

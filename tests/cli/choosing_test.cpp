@@ -157,6 +157,14 @@ TEST(Choosing, ProfilesBetweenTwoMeasuredOnesCompete) {
   EXPECT_NE(text.out.find("estimated: 2g.10gb, by the law of slices: median error 3.8 %"),
             std::string::npos)
       << text.out;
+  const std::string no_law =
+      scratch.write("no-law.jsonl", line("7g.40gb", 1, 0.2) + line("1g.5gb", 310, 0.4));
+  const Outcome refused =
+      cleave(fmt::format("recommend --repository {} --application r --complete", no_law));
+  EXPECT_EQ(refused.exit_code, 1);
+  EXPECT_EQ(refused.out, "");
+  EXPECT_NE(refused.err.find("--complete: it does not follow the law of slices"), std::string::npos)
+      << refused.err;
   const std::string one = scratch.write("one.jsonl", line("7g.40gb", 92, 0.2));
   const Outcome alone =
       cleave(fmt::format("recommend --repository {} --application r --complete", one));

@@ -162,6 +162,18 @@ TEST(ForecastTime, TwoProfilesGiveTheOthers) {
   const Outcome text = cleave("forecast time --gpu A100-40GB --known 1g.5gb=310,7g.40gb=92");
   EXPECT_NE(text.out.find("median error 3.8 %"), std::string::npos) << text.out;
   EXPECT_NE(text.out.find("assumed:"), std::string::npos);
+  const std::string no_law = "forecast time --gpu A100-40GB --known 1g.5gb=310,7g.40gb=1";
+  const Outcome misses = cleave(no_law);
+  EXPECT_EQ(misses.out.find("median error"), std::string::npos) << misses.out;
+  EXPECT_NE(misses.out.find("does not follow the law: misses the known times by up to 580"),
+            std::string::npos)
+      << misses.out;
+  const Json no_error = json_of(cleave(no_law + " --json"), 0);
+  for (const Json& each : no_error["profiles"])
+    EXPECT_TRUE(each["error_median"].is_null() && each["error_p90"].is_null());
+  const Outcome huge = cleave("forecast time --gpu A100-40GB --known 1g.5gb=1e300,7g.40gb=1");
+  EXPECT_NE(huge.out.find("more than 1000 %"), std::string::npos) << huge.out;
+  EXPECT_LT(huge.out.size(), misses.out.size() + 200) << huge.out;
   const Outcome other = cleave("forecast time --gpu A30-24GB --known 1g.6gb=310,4g.24gb=92");
   EXPECT_NE(other.out.find("not tested on the A30-24GB"), std::string::npos) << other.out;
 }

@@ -337,9 +337,14 @@ std::string SubmitOptions::times_remark() const {
   if (!table) return {};
   for (auto& [profile, number] : *table) number = 1 / number;
   for (const GpuModel& model : gpu_models())
-    if (fitted_job(*table, model))
+    if (const auto job = fitted_job(*table, model)) {
+      if (!follows_law(job->worst))
+        return fmt::format(
+            "times on other profiles are a guess: the law of slices misses these by {}",
+            misfit_text(job->worst));
       return fmt::format("times on other profiles follow by the law of slices: {}",
-                         law_error_text(model, TimeBasis::between));
+                         law_error_text(model, TimeBasis::between, job->worst));
+    }
   return fmt::format("{}; {}", one_profile_is_not_enough, two_profiles_are);
 }
 

@@ -223,7 +223,7 @@ std::string_view remark(FloorFit fit) {
 Json by_law_json(const GpuModel& model, const CompletedTimes& times) {
   Json profiles = Json::array();
   for (const ProfileTime& each : times.profiles) {
-    const auto error = law_error(model, each.basis);
+    const auto error = law_error(model, each.basis, times.job.worst);
     profiles.push_back({{"profile", each.profile->name},
                         {"seconds", each.time},
                         {"basis", name(each.basis)},
@@ -247,14 +247,14 @@ void print_by_law(const GpuModel& model, const CompletedTimes& times) {
                each.basis == TimeBasis::known
                    ? std::string("known")
                    : fmt::format("{} the known sizes: {}", name(each.basis),
-                                 law_error_text(model, each.basis))});
+                                 law_error_text(model, each.basis, times.job.worst))});
   const SliceLaw& law = times.job.law;
   fmt::print(
       "{}\nassumed: the law of slices with a floor of {:.4g} s, {:.4g} s of GPU-bound work on the "
       "whole GPU and p = {:g}{}\n",
       table.text(), law.fixed, law.bound, law.overlap, remark(times.job.fit));
   if (times.job.worst > 0.005)
-    fmt::print("it misses the known times by up to {}\n", percent_text(times.job.worst));
+    fmt::print("it misses the known times by {}\n", misfit_text(times.job.worst));
 }
 
 /// The other profiles of a job from those on which its time is known.

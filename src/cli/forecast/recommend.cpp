@@ -97,7 +97,7 @@ Json answer_json(const Asked& asked, const Recommendation& answer) {
   for (const auto& [instance, estimate] : asked.estimated) {
     Json& config = json["configs"][instance];
     config["estimated"] = true;
-    const auto error = law_error(*asked.model, estimate.basis);
+    const auto error = law_error(*asked.model, estimate.basis, estimate.worst);
     config["law_error_median"] = error ? Json(error->median) : Json(nullptr);
     config["law_error_p90"] = error ? Json(error->p90) : Json(nullptr);
     if (estimate.instance.offloaded)
@@ -138,7 +138,8 @@ void print_text(const Asked& asked, const Recommendation& answer) {
       fmt::print(", {} MiB there; the link slows it {:.2f} times", estimate.in_host.value,
                  estimate.slowdown);
     else
-      fmt::print(", by the law of slices: {}", law_error_text(*asked.model, estimate.basis));
+      fmt::print(", by the law of slices: {}",
+                 law_error_text(*asked.model, estimate.basis, estimate.worst));
   }
   if (!asked.estimated.empty()) fmt::print("\n");
   fmt::print("\nalpha {} ({}): {}\n", question.basis.alpha, name(question.basis.form),

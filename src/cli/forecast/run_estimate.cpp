@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/format.hpp"
 #include "physics/offload.hpp"
 
 namespace cleave::cli {
@@ -50,6 +51,14 @@ MeasuredInstance run_on(const Profile& profile, double seconds, const MeasuredIn
 Result<std::vector<RunEstimate>> estimate_others(const MeasuredQuestion& measured) {
   const auto times = complete_times(table_of(measured), *measured.model);
   if (!times) return std::unexpected(times.error());
+  const double worst = times->job.worst;
+  if (!follows_law(worst))
+    return fail(ErrorKind::infeasible, "",
+                fmt::format("it does not follow the law of slices, which misses what was measured "
+                            "by {}",
+                            misfit_text(worst)),
+                "check the measurements, or leave --complete out and choose among what was "
+                "measured");
   const MeasuredInstance* next = next_size(measured.question);
   std::vector<RunEstimate> estimates;
   for (const ProfileTime& each : times->profiles) {
@@ -58,6 +67,7 @@ Result<std::vector<RunEstimate>> estimate_others(const MeasuredQuestion& measure
     RunEstimate estimate;
     estimate.instance = run_on(profile, each.time, *next, measured.question.basis.gpu_sms);
     estimate.basis = each.basis;
+    estimate.worst = worst;
     estimates.push_back(std::move(estimate));
   }
   return estimates;

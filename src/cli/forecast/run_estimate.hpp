@@ -16,12 +16,13 @@ namespace cleave::cli {
 struct RunEstimate {
   MeasuredInstance instance;
   TimeBasis basis = TimeBasis::beyond;
+  double worst = 0;  // of the law at the measured profiles (FittedJob::worst)
   MiB in_host;
   double slowdown = 1;  // by the link: its time over that of the same profile with enough memory
 };
 
 /// On every plain profile that was not measured and has at least the memory of the smallest
-/// measured one. Fails where too little was measured.
+/// measured one. Fails where too little was measured, or the law does not describe it.
 [[nodiscard]] Result<std::vector<RunEstimate>> estimate_others(const MeasuredQuestion& measured);
 
 /// On every plain profile that was not measured, is too small, and is large enough with up to
