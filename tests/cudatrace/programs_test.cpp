@@ -314,6 +314,20 @@ TEST(CudaPrograms, ReportAsTheyRun) {
   EXPECT_EQ(all.back().allocated, MiB{900});
 }
 
+TEST(CudaPrograms, WhatAKilledChildHeldIsNotReportedLater) {
+  const Scratch scratch;
+  const std::string path = scratch.path("report");
+  const Reports reports(path);
+  const Outcome outcome = live(program("outlives"), scratch.path("record"),
+                               "CUDA_VISIBLE_DEVICES=MIG-1 CLEAVE_REPORT='" + path + "'");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  const auto all = reports.all();
+  ASSERT_GE(all.size(), 4U);
+  EXPECT_TRUE(std::ranges::any_of(
+      all, [](const MemoryReport& report) { return report.allocated == MiB{24}; }));
+  EXPECT_EQ(all.back().allocated, MiB{8});
+}
+
 TEST(CudaPrograms, OneThatOutgrowsItsForecastSaysSo) {
   const Scratch scratch;
   const Json said = dry(program("grows") + " 5 100 0");

@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <type_traits>
 
 namespace cleave::cuda {
@@ -58,10 +60,48 @@ void unmap_record(Record* record) {
   if (record != nullptr) ::munmap(record, sizeof(Record));
 }
 
+std::optional<std::uint64_t> start_of(std::int32_t pid) {
+  if (::kill(pid, 0) != 0 && errno == ESRCH) return 0;
+  char path[32], text[1024];
+  std::snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+  const int file = ::open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return std::nullopt;
+  const ssize_t size = ::read(file, text, sizeof(text) - 1);
+  ::close(file);
+  if (size <= 0) return std::nullopt;
+  text[size] = 0;
+  // The name before may contain anything, also brackets and blanks.
+  const char* const behind_name = std::strrchr(text, ')');
+  char state = 0;
+  long threads = 0;
+  unsigned long long started = 0;
+  constexpr int fields = 3;
+  if (behind_name == nullptr ||
+      std::sscanf(behind_name + 1,
+                  " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %ld %*s "
+                  "%llu",
+                  &state, &threads, &started) != fields)
+    return std::nullopt;
+  // The first thread may end before the others.
+  const bool ended = (state == 'Z' || state == 'X') && threads <= 1;
+  return ended ? 0 : started;
+}
+
+namespace {
+
+bool is_gone(const ProcessRow& row, std::int32_t pid) {
+  const std::uint64_t expected = row.started.load();
+  const auto started = start_of(pid);
+  return started && (*started == 0 || (expected != 0 && *started != expected));
+}
+
+}  // namespace
+
 void sweep_dead(Record& record) {
+  const int before = errno;
   for (ProcessRow& row : record.process) {
     std::int32_t pid = row.pid.load();
-    if (pid <= 0 || ::kill(pid, 0) == 0 || errno != ESRCH) continue;
+    if (pid <= 0 || !is_gone(row, pid)) continue;
     // Whoever takes the number out is the one who takes the memory off.
     if (!row.pid.compare_exchange_strong(pid, -1)) continue;
     for (std::size_t kind = 0; kind < memory_kinds; ++kind) {
@@ -69,8 +109,10 @@ void sweep_dead(Record& record) {
       record.held_of[kind].fetch_sub(held);
       if (on_gpu(static_cast<MemoryKind>(kind))) record.held.fetch_sub(held);
     }
+    row.started.store(0);
     row.pid.store(0);
   }
+  errno = before;
 }
 
 }  // namespace cleave::cuda

@@ -8,6 +8,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 namespace cleave::cuda {
@@ -56,6 +57,8 @@ struct LaunchRow {
 /// A process that holds memory. What it held is taken off when it is found dead.
 struct ProcessRow {
   std::atomic<std::int32_t> pid{0};
+  /// When it started, as the kernel counts: its number may be given again. 0: not known.
+  std::atomic<std::uint64_t> started{0};
   std::array<std::atomic<std::int64_t>, memory_kinds> held{};
 };
 
@@ -69,7 +72,7 @@ enum class Blind : std::uint32_t {
 
 /// The whole record.
 struct Record {
-  static constexpr std::uint64_t of_this_version = 0x31'61'64'75'63'6c'63'01;
+  static constexpr std::uint64_t of_this_version = 0x31'61'64'75'63'6c'63'02;
   static constexpr std::size_t shapes = 512, processes = 256, unanswered_names = 16;
 
   std::atomic<std::uint64_t> version{0};
@@ -105,6 +108,10 @@ inline constexpr const char* record_variable = "CLEAVE_CUDA_RECORD";
 /// A record of this process alone, and of the children that it forks.
 [[nodiscard]] Record* private_record();
 void unmap_record(Record* record);
+
+/// When a process started; 0 if it is gone, or has ended and only was not waited for yet. Empty if
+/// it cannot be found out.
+[[nodiscard]] std::optional<std::uint64_t> start_of(std::int32_t pid);
 
 /// Takes off what dead processes held. Only while no process can begin or end beside it, or from
 /// one of them.

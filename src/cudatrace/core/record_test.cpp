@@ -3,6 +3,7 @@
 #include "cudatrace/core/record.hpp"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -89,6 +90,34 @@ TEST(Record, WhatTheDeadHeldIsTakenOff) {
   EXPECT_EQ(record->held_of[0], 100);
   EXPECT_EQ(record->process[0].pid, ::getpid());
   EXPECT_EQ(record->process[1].pid, 0) << "the row is free again";
+  unmap_record(record);
+}
+
+TEST(Record, AProcessThatNobodyWaitedForYetHoldsNothing) {
+  Record* const record = private_record();
+  ASSERT_NE(record, nullptr);
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  siginfo_t info{};
+  ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT), 0);
+  ASSERT_EQ(::kill(child, 0), 0) << "its number is still taken";
+  const auto hold = [&](std::size_t row, pid_t pid, std::uint64_t started) {
+    record->process[row].pid = pid;
+    record->process[row].started = started;
+    record->process[row].held[0] = 1000;
+    record->held += 1000;
+  };
+  const std::uint64_t own_start = start_of(::getpid()).value_or(0);
+  ASSERT_GT(own_start, 1U);
+  hold(0, ::getpid(), own_start);
+  hold(1, child, 0);
+  hold(2, ::getpid(), own_start - 1);
+  sweep_dead(*record);
+  EXPECT_EQ(record->held, 1000);
+  EXPECT_EQ(record->process[0].pid, ::getpid());
+  EXPECT_EQ(record->process[1].pid, 0);
+  EXPECT_EQ(record->process[2].pid, 0) << "an earlier process had this number";
+  ::waitpid(child, nullptr, 0);
   unmap_record(record);
 }
 

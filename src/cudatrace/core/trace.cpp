@@ -75,14 +75,17 @@ ProcessRow* row_of_this_process(Record& record) {
   for (ProcessRow& row : record.process) {
     if (row.pid.load(std::memory_order_relaxed) != self) continue;
     take_off(record, row);
+    row.started.store(start_of(self).value_or(0));
     return &row;
   }
   sweep_dead(record);
   for (ProcessRow& row : record.process) {
     std::int32_t nobody = 0;
     if (row.pid.load(std::memory_order_relaxed) == 0 &&
-        row.pid.compare_exchange_strong(nobody, self))
+        row.pid.compare_exchange_strong(nobody, self)) {
+      row.started.store(start_of(self).value_or(0));
       return &row;
+    }
   }
   record.see(Blind::processes_full);
   return nullptr;
@@ -213,6 +216,7 @@ void report(Process& own, Asking asking) {
   if (grown && !all.told.compare_exchange_strong(told, most)) return;
   if (!grown && !all.due_ms.compare_exchange_strong(due, now + report_ms)) return;
   all.due_ms.store(now + report_ms, std::memory_order_relaxed);
+  if (all.processes_seen.load(std::memory_order_relaxed) > 1) sweep_dead(all);
   send(own, std::max(all.window.restart(all.held.load()), all.held.load()), now, asking);
 }
 
@@ -290,6 +294,7 @@ __attribute__((destructor)) void at_the_end() {
   (void)own.blocks.clear();
   if (own.row == nullptr) return;
   take_off(all, *own.row);
+  own.row->started.store(0);
   own.row->pid.store(0);
   own.row = nullptr;
 }

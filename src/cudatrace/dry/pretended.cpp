@@ -196,11 +196,18 @@ Status last_error(bool forget) {
   return status;
 }
 
+/// Also what was a dead process' is free.
+static bool has_room(std::uint64_t bytes) {
+  if (bytes <= free_memory()) return true;
+  sweep_dead(record());
+  return bytes <= free_memory();
+}
+
 Status dry_allocate(void** at, std::uint64_t bytes, MemoryKind kind) {
   if (at == nullptr) return invalid_value;
   *at = nullptr;
   if (bytes == 0) return success;
-  if (on_gpu(kind) && kind != MemoryKind::managed && bytes > free_memory()) {
+  if (on_gpu(kind) && kind != MemoryKind::managed && !has_room(bytes)) {
     refused(bytes);
     return out_of_memory;
   }
@@ -233,7 +240,7 @@ void* new_handle() {
 
 Status dry_make(Space space, void** handle, std::uint64_t bytes, MemoryKind kind) {
   if (handle == nullptr || bytes == 0) return invalid_value;
-  if (on_gpu(kind) && bytes > free_memory()) {
+  if (on_gpu(kind) && !has_room(bytes)) {
     refused(bytes);
     return out_of_memory;
   }
