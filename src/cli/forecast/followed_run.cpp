@@ -162,6 +162,9 @@ std::string text_in(const std::array<char, size>& room) {
 void read(const cuda::Record& record, DryRunAnswer& answer) {
   answer.peak_bytes = record.peak.value();
   answer.refused_bytes = record.refused.value();
+  answer.peak_with_contexts = record.peak_with_contexts.value();
+  answer.refused_with_contexts = record.refused_with_contexts.value();
+  answer.contexts = record.most_contexts.value();
   for (std::size_t kind = 0; kind < cuda::memory_kinds; ++kind)
     answer.peak_of[kind] = record.peak_of[kind].value();
   answer.allocations = record.allocations;

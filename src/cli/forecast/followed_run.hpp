@@ -46,6 +46,8 @@ struct DryRunAnswer {
   int interrupted = 0;  // by this signal
   double seconds = 0;
   std::int64_t peak_bytes = 0, refused_bytes = 0;
+  /// The most at one time with the contexts of all processes, which were so many at most.
+  std::int64_t peak_with_contexts = 0, refused_with_contexts = 0, contexts = 0;
   std::array<std::int64_t, cuda::memory_kinds> peak_of{};
   std::uint64_t allocations = 0, frees = 0, unknown_frees = 0, refusals = 0, launches = 0;
   std::uint64_t processes = 0;

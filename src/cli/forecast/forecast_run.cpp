@@ -33,9 +33,11 @@ struct Answer {
 
   /// A demand that found no room counts if the program died of it.
   [[nodiscard]] MiB needed() const {
-    const std::int64_t bytes =
-        seen.ended_well() ? seen.peak_bytes : std::max(seen.peak_bytes, seen.refused_bytes);
-    return mib_that_hold(static_cast<std::uint64_t>(bytes)) + run.context;
+    const std::int64_t bytes = seen.ended_well()
+                                   ? seen.peak_with_contexts
+                                   : std::max(seen.peak_with_contexts, seen.refused_with_contexts);
+    // Also one that was not seen to use the GPU may.
+    return std::max(mib_that_hold(static_cast<std::uint64_t>(bytes)), run.context);
   }
 };
 
@@ -145,11 +147,9 @@ Json memory_json(const Answer& answer) {
   Json peak_of = Json::object();
   for (std::size_t kind = 0; kind < cuda::memory_kinds; ++kind)
     peak_of[std::string(cuda::memory_kind_names[kind])] = answer.seen.peak_of[kind];
-  return {{"peak_bytes", answer.seen.peak_bytes},
-          {"peak_bytes_of", peak_of},
-          {"refused_bytes", answer.seen.refused_bytes},
-          {"context_mib", answer.run.context.value},
-          {"needed_mib", answer.needed().value}};
+  return {{"peak_bytes", answer.seen.peak_bytes},       {"peak_bytes_of", peak_of},
+          {"refused_bytes", answer.seen.refused_bytes}, {"context_mib", answer.run.context.value},
+          {"contexts", answer.seen.contexts},           {"needed_mib", answer.needed().value}};
 }
 
 void print_json(const Answer& answer) {
@@ -199,6 +199,7 @@ void print_text(const Answer& answer) {
     memory.add({"with what was refused", mib_text(seen.refused_bytes)});
   memory.add(
       {"CUDA context", fmt::format("{:.1f}", static_cast<double>(answer.run.context.value))});
+  if (seen.contexts > 1) memory.add({"contexts at once", fmt::format("{}", seen.contexts)});
   memory.add({"needed", fmt::format("{:.1f}", static_cast<double>(answer.needed().value))});
   fmt::print("{}", memory.text());
   const std::int64_t pinned = seen.peak_of[static_cast<std::size_t>(cuda::MemoryKind::pinned)];

@@ -109,6 +109,7 @@ void sweep_dead(Record& record) {
       record.held_of[kind].fetch_sub(held);
       if (on_gpu(static_cast<MemoryKind>(kind))) record.held.fetch_sub(held);
     }
+    record.contexts.fetch_sub(1);
     row.started.store(0);
     row.pid.store(0);
   }

@@ -72,13 +72,17 @@ enum class Blind : std::uint32_t {
 
 /// The whole record.
 struct Record {
-  static constexpr std::uint64_t of_this_version = 0x31'61'64'75'63'6c'63'02;
+  static constexpr std::uint64_t of_this_version = 0x31'61'64'75'63'6c'63'03;
   static constexpr std::size_t shapes = 512, processes = 256, unanswered_names = 16;
 
   std::atomic<std::uint64_t> version{0};
   /// On the GPU, of all processes: now, at most, and at most since the last report.
   std::atomic<std::int64_t> held{0};
   HighWater peak, window;
+  /// How many processes have a context there, now and at most; and the most that they held with
+  /// their contexts, and with what was refused.
+  std::atomic<std::int64_t> contexts{0};
+  HighWater most_contexts, peak_with_contexts, refused_with_contexts;
   std::array<std::atomic<std::int64_t>, memory_kinds> held_of{};
   std::array<HighWater, memory_kinds> peak_of;
   HighWater refused;  // held and asked for together, where the GPU had no room

@@ -83,6 +83,7 @@ ProcessRow* row_of_this_process(Record& record) {
     std::int32_t nobody = 0;
     if (row.pid.load(std::memory_order_relaxed) == 0 &&
         row.pid.compare_exchange_strong(nobody, self)) {
+      record.contexts.fetch_add(1);
       row.started.store(start_of(self).value_or(0));
       return &row;
     }
@@ -91,12 +92,19 @@ ProcessRow* row_of_this_process(Record& record) {
   return nullptr;
 }
 
+std::int64_t held_with_contexts(const Process& own, std::int64_t held) {
+  return held + own.record->contexts.load(std::memory_order_relaxed) *
+                    own.context.load(std::memory_order_relaxed);
+}
+
 /// Takes a row for this process, once. Other threads wait for the one that does it.
 void enter(Process& own) {
   auto stage = Process::Stage::outside;
   if (own.stage.compare_exchange_strong(stage, Process::Stage::entering)) {
     own.record->processes_seen.fetch_add(1);
     own.row = row_of_this_process(*own.record);
+    own.record->most_contexts.reach(own.record->contexts.load());
+    own.record->peak_with_contexts.reach(held_with_contexts(own, own.record->held.load()));
     own.stage.store(Process::Stage::inside);
   }
   while (own.stage.load() != Process::Stage::inside) ::sched_yield();
@@ -232,12 +240,14 @@ void add(Process& own, Block block, std::int64_t sign) {
   std::int64_t held = all.held.fetch_add(bytes, std::memory_order_relaxed) + bytes;
   if (sign < 0) return;
   // Of several processes one may have been killed, which frees what it held.
-  if (held > all.peak.value() && all.processes_seen.load(std::memory_order_relaxed) > 1) {
+  if (all.processes_seen.load(std::memory_order_relaxed) > 1 &&
+      (held > all.peak.value() || held_with_contexts(own, held) > all.peak_with_contexts.value())) {
     sweep_dead(all);
     held = all.held.load();
   }
   all.peak.reach(held);
   all.window.reach(held);
+  all.peak_with_contexts.reach(held_with_contexts(own, held));
   if (own.forecast > 0 && held > own.forecast) say_outgrown(own, held);
 }
 
@@ -294,6 +304,7 @@ __attribute__((destructor)) void at_the_end() {
   (void)own.blocks.clear();
   if (own.row == nullptr) return;
   take_off(all, *own.row);
+  all.contexts.fetch_sub(1);
   own.row->started.store(0);
   own.row->pid.store(0);
   own.row = nullptr;
@@ -303,6 +314,11 @@ __attribute__((destructor)) void at_the_end() {
 
 Record& record() {
   return *process().record;
+}
+
+std::int64_t contexts() {
+  Process& own = process();
+  return std::max<std::int64_t>(own.record->contexts.load(), 0) + (own.row == nullptr ? 1 : 0);
 }
 
 void allocated(Space space, std::uint64_t name, std::uint64_t bytes, MemoryKind kind) {
@@ -343,7 +359,9 @@ void refused(std::uint64_t bytes) {
   Record& all = record();
   all.refusals.fetch_add(1, std::memory_order_relaxed);
   constexpr std::uint64_t most = std::uint64_t{1} << 53U;
-  all.refused.reach(all.held.load() + static_cast<std::int64_t>(std::min(bytes, most)));
+  const std::int64_t demand = all.held.load() + static_cast<std::int64_t>(std::min(bytes, most));
+  all.refused.reach(demand);
+  all.refused_with_contexts.reach(demand + contexts() * process().context.load());
 }
 
 void released_everything() {

@@ -24,6 +24,8 @@ void released(Block block);
 void put_back(Space space, std::uint64_t name, Block block);
 /// A free of something that is not known.
 void unknown_free();
+/// How many processes have a context on the GPU, with this one.
+[[nodiscard]] std::int64_t contexts();
 /// The GPU had no room for that much more.
 void refused(std::uint64_t bytes);
 /// The device was reset: nothing is left.

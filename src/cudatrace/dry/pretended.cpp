@@ -172,7 +172,8 @@ const PretendedGpu& pretended_gpu() {
 
 std::uint64_t free_memory() {
   const std::uint64_t held =
-      static_cast<std::uint64_t>(std::max<std::int64_t>(record().held.load(), 0)) + context();
+      static_cast<std::uint64_t>(std::max<std::int64_t>(record().held.load(), 0)) +
+      static_cast<std::uint64_t>(contexts()) * context();
   const std::uint64_t all = pretended_gpu().memory;
   return held < all ? all - held : 0;
 }
