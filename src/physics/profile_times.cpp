@@ -22,6 +22,19 @@ constexpr double most_misfit = 0.25;
 struct KnownRange {
   double least = 0, most = 0;
 };
+
+/// Whether the known profiles differ in compute. Memory alone changes times too little to tell the
+/// floor from the rest, and such a table is not completed (model/speed_table.hpp).
+bool of_different_sizes(const SpeedTable& table, const GpuModel& model) {
+  const Profile* first = nullptr;
+  for (const Profile& each : model.profiles) {
+    if (!listed_speed(table, model, each.name)) continue;
+    if (first == nullptr) first = &each;
+    if (each.compute != first->compute) return true;
+  }
+  return false;
+}
+
 KnownRange range_of(const SpeedTable& table, const GpuModel& model) {
   KnownRange range;
   for (const Profile& each : model.profiles) {
@@ -66,7 +79,7 @@ const ProfileTime* CompletedTimes::find(std::string_view profile) const {
 
 Result<CompletedTimes> complete_times(const SpeedTable& table, const GpuModel& model) {
   const auto job = fitted_job(table, model);
-  if (!job) {
+  if (!job || !of_different_sizes(table, model)) {
     const auto known = std::ranges::count_if(model.profiles, [&](const Profile& each) {
       return listed_speed(table, model, each.name).has_value();
     });

@@ -72,6 +72,10 @@ TEST(ProfileTimes, OneProfileIsNotEnough) {
   EXPECT_FALSE(one.error().remedy.empty());
   const auto of_one_size = complete_times({{"1g.5gb", 0.01}, {"1g.5gb+me", 0.01}}, a100);
   ASSERT_FALSE(of_one_size);
+  const auto of_other_memory =
+      complete_times({{"1g.5gb", 1 / 310.0}, {"1g.10gb", 1 / 300.0}}, a100);
+  ASSERT_FALSE(of_other_memory) << "as many processors";
+  EXPECT_NE(of_other_memory.error().message.find("of one size"), std::string::npos);
   EXPECT_NE(of_one_size.error().message.find("one size"), std::string::npos);
   const auto elsewhere = complete_times({{"1g.6gb", 0.01}, {"4g.24gb", 0.03}}, a100);
   ASSERT_FALSE(elsewhere);
