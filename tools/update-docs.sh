@@ -22,7 +22,6 @@ replace_output() { # the same as a block of text
 cleave plan compact --fleet examples/fleets/scattered.json --svg docs/pictures/compaction.svg > /dev/null
 cleave reproduce optimal-placement --write docs/reproduction > /dev/null
 cleave reproduce dyna-p --write docs/reproduction > /dev/null
-cleave reproduce dyna-p --write docs/reproduction > /dev/null
 cleave reproduce taming --write docs/reproduction > /dev/null
 cleave reproduce migm --write docs/reproduction > /dev/null
 build/release/bin/cleave-describe-api docs  # schemas and fields of the API
