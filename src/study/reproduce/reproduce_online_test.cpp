@@ -77,7 +77,7 @@ TEST(OnlineReproduction, ThePageIsTheSameEachTimeAndNamesEveryClaim) {
   ASSERT_TRUE(again);
   EXPECT_EQ(text, online_page(*again)) << "threads change nothing";
   const auto claims = online_claims(reproduction);
-  EXPECT_EQ(claims.size(), 21U);
+  EXPECT_EQ(claims.size(), 22U);
   for (const OnlineClaim& claim : claims)
     EXPECT_NE(text.find(claim.claim), std::string::npos) << claim.claim;
   for (const auto& [file, svg] : online_figures(reproduction)) {
