@@ -32,6 +32,7 @@ struct alignas(64) JobRun {
   bool resumed = false;   // from a checkpoint: the next start restores it
   bool restores = false;  // this process began by that
   bool later = false;     // it ends after `due`: neighbours have slowed it since
+  bool awaited = false;   // the beginning of its progress is on the agenda
   std::uint8_t part = 0;  // of an instance that it shares: see InstanceShare
   double speed = 0;
   double done = 0;                 // share of its work

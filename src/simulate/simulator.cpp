@@ -220,6 +220,7 @@ class Simulation {
       case Due::memory_report:
         return memory_report(static_cast<JobId>(item.which));
       case Due::progress_begins:
+        runs_[static_cast<JobId>(item.which)].awaited = false;
         return retime(runs_[static_cast<JobId>(item.which)].gpu);
       case Due::gpu_lost:
         return idle() ? postpone_loss(gpu) : lose(gpu);
@@ -351,7 +352,7 @@ class Simulation {
       if (!rate.begins_later) draw(rate.job, run, rate.power);
       set_speed(rate.job, run, rate.speed);
       observe_rate(rate.job, run, rate.link, rate.power);
-      if (rate.begins_later)
+      if (rate.begins_later && !std::exchange(run.awaited, true))
         agenda_.push({run.counts_from, static_cast<std::uint32_t>(index(rate.job)), run.generation,
                       Due::progress_begins});
     }
@@ -447,10 +448,16 @@ class Simulation {
       run.later = *end > run.due;
       return {};
     }
-    run.generation = ++generations_;
+    renew(run);
     put_end(id, run, *end);
     if (reports) program_report(id);
     return {};
+  }
+
+  /// What is on the agenda for it is outdated.
+  void renew(JobRun& run) {
+    run.generation = ++generations_;
+    run.awaited = false;
   }
 
   void put_end(JobId id, JobRun& run, Instant end) {
@@ -587,7 +594,7 @@ class Simulation {
     }
     run.mode = RunMode::none;
     run.speed = 0;
-    run.generation = ++generations_;
+    renew(run);
     run.due = Instant::max();
     --running_;
   }
