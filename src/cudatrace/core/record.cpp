@@ -102,7 +102,7 @@ void sweep_dead(Record& record) {
   for (ProcessRow& row : record.process) {
     std::int32_t pid = row.pid.load();
     if (pid <= 0 || !is_gone(row, pid)) continue;
-    // Whoever takes the number out is the one who takes the memory off.
+    // The thread that takes the number out takes the memory off.
     if (!row.pid.compare_exchange_strong(pid, -1)) continue;
     for (std::size_t kind = 0; kind < memory_kinds; ++kind) {
       const std::int64_t held = row.held[kind].exchange(0);

@@ -1,4 +1,4 @@
-// What `dyna-p` and `oracle` promise: nobody is stopped while a GPU could take the work as it is;
+// What `dyna-p` and `oracle` promise: no job is stopped while a GPU could take the work as it is;
 // whose time counts when jobs are stopped; what late jobs get; the window; what slices cost others;
 // and places by predicted ends.
 
@@ -80,7 +80,7 @@ LawRun run_law(std::string_view spec, std::uint64_t seed) {
   return result;
 }
 
-TEST(DynaPLaw, NobodyIsStoppedWhileAGpuCouldTakeTheWork) {
+TEST(DynaPLaw, NoJobIsStoppedWhileAGpuCouldTakeTheWork) {
   constexpr std::string_view bases[] = {"own", "full", "priced"};
   constexpr std::string_view layouts[] = {"inside", "after"};
   constexpr std::string_view losses[] = {"every", "largest"};
@@ -125,7 +125,7 @@ TEST(DynaP, WithoutAnotherGpuTheyAreStopped) {
 }
 
 // Three jobs lose 100 s each, and one is spared 201: not worth it, though 100 is less than 201.
-TEST(DynaP, EverybodyWhoLosesIsCounted) {
+TEST(DynaP, EveryLossIsCounted) {
   const auto stops = [](std::string_view losses, int length) {
     DynaPWorld world(fmt::format("oracle:alpha=0;losses={}", losses), "1xA100-40GB");
     for (int i = 0; i < 7; ++i) world.submit({profile_job("1g.5gb", length)}, at(0));
@@ -251,7 +251,7 @@ TEST(DynaP, EndsFollowWhatJobsReport) {
 }
 
 // By what was declared most is left, by what is reported hardly anything.
-TEST(DynaP, NobodyIsStoppedWhoReportsToBeNearlyDone) {
+TEST(DynaP, NoJobNearlyDoneByItsReportsIsStopped) {
   const auto stops = [](bool reports) {
     DynaPWorld world("oracle:alpha=0;beta=0", "1xA30-24GB");
     for (int i = 0; i < 4; ++i) world.submit({profile_job("1g.6gb", 1000)}, at(0));

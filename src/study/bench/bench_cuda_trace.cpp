@@ -39,7 +39,7 @@ const Columns<LoopBench> columns = {{"with", "with", &LoopBench::with},
                                     {"allocations", "allocations", &LoopBench::allocations},
                                     {"call_ns", "ns a call", &LoopBench::call_ns, decimals(0)}};
 
-/// Somebody who listens to reports, so that sending them costs what it does.
+/// A listener for reports, so that sending them costs what it does.
 Result<Descriptor> listen_to_reports(const std::string& path) {
   Descriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   sockaddr_un address{};

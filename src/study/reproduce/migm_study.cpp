@@ -12,7 +12,7 @@ std::vector<OpenInput> power_inputs() {
            "of what the simulated board has above idle, 350 W; 0.57 is the paper's board, 250 W "
            "([simulated-world.md](../simulated-world.md#power))"},
           {"idle power", {1, 2}, 0, "times the idle power without contexts; published, 1 to 2"},
-          open_choice("who draws", {"slices", "work"}, 0,
+          open_choice("drawn by", {"slices", "work"}, 0,
                       "a job draws by the slices that it holds, as simulated, or its work takes "
                       "the same energy wherever it runs")};
 }
