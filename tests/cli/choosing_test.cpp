@@ -165,6 +165,12 @@ TEST(Choosing, ProfilesBetweenTwoMeasuredOnesCompete) {
   EXPECT_EQ(refused.out, "");
   EXPECT_NE(refused.err.find("--complete: it does not follow the law of slices"), std::string::npos)
       << refused.err;
+  const Outcome offloaded = cleave(
+      fmt::format("recommend --repository {} --application r --offload 100 --touches 1", no_law));
+  EXPECT_EQ(offloaded.exit_code, 1);
+  EXPECT_NE(offloaded.err.find("--offload: it does not follow the law of slices"),
+            std::string::npos)
+      << offloaded.err;
   const std::string one = scratch.write("one.jsonl", line("7g.40gb", 92, 0.2));
   const Outcome alone =
       cleave(fmt::format("recommend --repository {} --application r --complete", one));
@@ -200,7 +206,13 @@ TEST(Choosing, OffloadThatNobodyMeasuredStandsBesideTheNextSize) {
   EXPECT_NE(text.out.find("estimated: 1g.6gb + host memory, 1348 MiB there"), std::string::npos)
       << text.out;
   const Outcome none = cleave(bert + " --offload 1000 --touches 0.03");
-  EXPECT_NE(none.err.find("nothing to estimate"), std::string::npos) << none.err;
+  EXPECT_EQ(none.exit_code, 1);
+  EXPECT_EQ(none.out, "");
+  EXPECT_NE(none.err.find("--offload: its 7300 MiB do not fit on 1g.6gb even so: with 1000 MiB on "
+                          "the host it needs 6300 MiB there, and 5952 are usable"),
+            std::string::npos)
+      << none.err;
+  EXPECT_NE(none.err.find("at least 1348 MiB"), std::string::npos) << none.err;
   refuses(bert + " --offload 1000", "belong together");
   refuses(bert + " --touches 1", "belong together");
   refuses("recommend --measurements examples/profiles/llama3.json --offload 1 --touches 1",

@@ -225,6 +225,12 @@ TEST(CudaPrograms, BadLinesAreRefused) {
   EXPECT_NE(refused("--profile 9g.1gb -- true").find("cleave gpu A100-80GB"), std::string::npos);
   EXPECT_NE(refused("--forecast 3GiB -- true").find("--live"), std::string::npos);
   EXPECT_NE(refused("--live --gpu A100-40GB -- true").find("--live"), std::string::npos);
+  EXPECT_NE(refused("--live --seconds 5 -- true").find("--seconds"), std::string::npos);
+  EXPECT_NE(refused("--live --json -- true").find("--json"), std::string::npos);
+  for (const std::string option : {"--context", "--gpu", "--profile", "--live --forecast"})
+    EXPECT_NE(refused(option + " '' -- true").find(option.substr(option.rfind('-') - 1)),
+              std::string::npos)
+        << option;
   const Outcome nowhere = shell("TMPDIR=/no/such/folder cleave forecast run -- true");
   EXPECT_EQ(nowhere.exit_code, 2);
   EXPECT_NE(nowhere.err.find("TMPDIR: there is no folder /no/such/folder"), std::string::npos)
@@ -232,6 +238,50 @@ TEST(CudaPrograms, BadLinesAreRefused) {
   const Outcome none = shell("cleave forecast run -- true");
   EXPECT_EQ(none.exit_code, 0);
   EXPECT_NE(none.out.find("no call of CUDA was seen"), std::string::npos) << none.out;
+}
+
+// A remark says what was seen, and no other remark denies it.
+TEST(CudaPrograms, RemarksAgreeWithEachOther) {
+  const Outcome failed = shell("cleave forecast run -- false");
+  EXPECT_EQ(failed.exit_code, 1);
+  EXPECT_NE(failed.out.find("did not end well, and no call of CUDA was seen until then"),
+            std::string::npos)
+      << failed.out;
+  EXPECT_EQ(failed.out.find("figures until then"), std::string::npos) << failed.out;
+  const Outcome full =
+      shell("cleave forecast run --gpu A30-24GB -- " + program("grows") + " 1 30000 0");
+  EXPECT_NE(full.out.find("1 allocation found no room"), std::string::npos) << full.out;
+  EXPECT_EQ(full.out.find("no call of CUDA"), std::string::npos) << full.out;
+}
+
+// Each in a scope of its own, as two libraries bring them: calls go to the runtime that was asked.
+TEST(CudaPrograms, TwoRuntimesInOneProcessStayApart) {
+  const Scratch scratch;
+  const std::string runtime = scratch.write(
+      "runtime.cpp",
+      R"(extern "C" int cudaMalloc(void** at, unsigned long) { *at = 0; return MARK; })");
+  const std::string source = scratch.write("two.cpp", R"(
+#include <dlfcn.h>
+int main(int, char** words) {
+  for (int i = 1; i <= 2; ++i) {
+    void* const library = dlopen(words[i], RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) return 9;
+    using Malloc = int(void**, unsigned long);
+    auto* const call = reinterpret_cast<Malloc*>(dlsym(library, "cudaMalloc"));
+    void* at = nullptr;
+    if (call == nullptr || call(&at, 1) != 40 + i) return i;
+  }
+  return 0;
+}
+)");
+  const std::string old = scratch.path("libcudart.so.11.0"),
+                    young = scratch.path("libcudart.so.12"), built = scratch.path("two");
+  const Outcome compiled = shell(fmt::format(
+      "g++ -shared -fPIC -DMARK=41 -o {0} {1} && g++ -shared -fPIC -DMARK=42 -o {2} {1} && "
+      "g++ -o {3} {4} -ldl",
+      old, runtime, young, built, source));
+  ASSERT_EQ(compiled.exit_code, 0) << compiled.err;
+  EXPECT_EQ(live(fmt::format("{} {} {}", built, old, young), scratch.path("record")).exit_code, 0);
 }
 
 TEST(CudaPrograms, SizesBeyondAnyNumberFindNoRoom) {
@@ -314,6 +364,19 @@ TEST(CudaPrograms, ReportAsTheyRun) {
     EXPECT_GE(all[i].allocated, all[i - 1].allocated);
   }
   EXPECT_EQ(all.back().allocated, MiB{900});
+}
+
+TEST(CudaPrograms, ReportTheContextsOfAllProcesses) {
+  const Scratch scratch;
+  const std::string path = scratch.path("report");
+  const Reports reports(path);
+  const Outcome outcome =
+      live(program("forks"), scratch.path("record"), "CLEAVE_REPORT='" + path + "'");
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  std::optional<MiB> most;
+  for (const MemoryReport& report : reports.all())
+    most = std::max(most.value_or(MiB{0}), report.context.value_or(MiB{0}));
+  EXPECT_EQ(most, MiB{2 * 615});
 }
 
 TEST(CudaPrograms, WhatAKilledChildHeldIsNotReportedLater) {

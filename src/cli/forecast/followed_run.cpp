@@ -176,10 +176,8 @@ void read(const cuda::Record& record, DryRunAnswer& answer) {
   answer.private_tables = record.saw(cuda::Blind::private_tables);
   answer.incomplete =
       (record.blind.load() & ~static_cast<std::uint32_t>(cuda::Blind::private_tables)) != 0;
-  const std::size_t names =
-      std::min<std::size_t>(record.unanswered_count, cuda::Record::unanswered_names);
-  for (std::size_t i = 0; i < names; ++i)
-    answer.unanswered.push_back(text_in(record.unanswered[i]));
+  for (const cuda::UnansweredRow& row : record.unanswered)
+    if (row.state == cuda::LaunchRow::written) answer.unanswered.push_back(text_in(row.name));
   for (const cuda::LaunchRow& row : record.launch)
     if (row.state == cuda::LaunchRow::written)
       answer.kernels.push_back({in_source(text_in(row.name)), row.shape, row.launches});

@@ -20,8 +20,7 @@ namespace {
 struct Options {
   std::vector<std::string> before_dashes;
   std::string gpu, profile, context, forecast;
-  double seconds = 60;
-  std::optional<double> expected;
+  std::optional<double> seconds, expected;
   bool live = false, json = false;
 };
 
@@ -118,26 +117,30 @@ std::string ended_in_words(const DryRunAnswer& seen) {
 std::vector<std::string> remarks(const Answer& answer) {
   const DryRunAnswer& seen = answer.seen;
   std::vector<std::string> all;
+  const bool nothing = seen.processes == 0 && seen.unanswered.empty() && seen.refusals == 0 &&
+                       seen.unknown_frees == 0;
   if (seen.private_tables)
     all.emplace_back(
         "the program has the static CUDA runtime, which needs a real driver: link it with `nvcc "
         "-cudart shared`, or follow it on a GPU with --live");
-  else if (seen.processes == 0)
+  else if (nothing && !seen.ended_well())
+    all.emplace_back("the program did not end well, and no call of CUDA was seen until then");
+  else if (nothing)
     all.emplace_back(
         "no call of CUDA was seen: either there is none, or the program is linked statically");
-  if (!seen.ended_well())
+  if (!nothing && !seen.ended_well())
     all.emplace_back("the program did not end well: these are its figures until then");
   if (seen.refusals > 0)
-    all.push_back(fmt::format(
-        "{} allocations found no room, the largest for {} MiB with what was held{}", seen.refusals,
-        mib_that_hold(static_cast<std::uint64_t>(seen.refused_bytes)).value,
-        seen.ended_well() ? "; the program went on without" : ""));
+    all.push_back(fmt::format("{} found no room, the largest for {} MiB with what was held{}",
+                              counted(seen.refusals, "allocation"),
+                              mib_that_hold(static_cast<std::uint64_t>(seen.refused_bytes)).value,
+                              seen.ended_well() ? "; the program went on without" : ""));
   if (!seen.unanswered.empty())
     all.push_back(
         fmt::format("calls without an answer here: {}", fmt::join(seen.unanswered, ", ")));
   if (seen.unknown_frees > 0)
-    all.push_back(
-        fmt::format("{} frees of what was not allocated, or freed already", seen.unknown_frees));
+    all.push_back(fmt::format("{} of what was not allocated, or freed already",
+                              counted(seen.unknown_frees, "free")));
   if (seen.incomplete)
     all.emplace_back("there were more kernels in different shapes, or processes, than are kept");
   return all;
@@ -240,7 +243,8 @@ Result<DryRunOptions> what_to_run(const Options& options) {
     if (!context) return fail_at("--context", context.error());
     run.context = *context;
   }
-  const auto limit = duration_from_seconds(options.seconds);
+  constexpr double usual_s = 60;
+  const auto limit = duration_from_seconds(options.seconds.value_or(usual_s));
   if (!limit) return fail_at("--seconds", limit.error());
   run.limit = *limit;
   return run;
@@ -250,6 +254,11 @@ Result<int> follow(const Options& options) {
   if (!options.gpu.empty() || !options.profile.empty() || !options.context.empty())
     return fail(ErrorKind::bad_usage, "--live", "the program sees the GPU that is there",
                 "leave --gpu, --profile and --context out");
+  if (options.seconds || options.json)
+    return fail(ErrorKind::bad_usage, options.seconds ? "--seconds" : "--json",
+                "with --live the command becomes the program, which runs to its own end and prints "
+                "its own output",
+                fmt::format("leave {} out", options.seconds ? "--seconds" : "--json"));
   LiveRunOptions live{command_words(), std::nullopt, std::nullopt};
   if (!options.forecast.empty()) {
     const auto size = parse_size(options.forecast);
@@ -296,13 +305,18 @@ void add_forecast_run(CommandLine& forecast, Run& run) {
       "Run a CUDA program without a GPU and find the memory and the grids that it would use",
       "cleave forecast run --gpu A100-40GB -- ./matrix 4096", forecast_run);
   command->add_option("--gpu", options.gpu, "GPU model that the program is shown")
+      ->check(not_empty())
       ->default_str("A100-80GB");
-  command->add_option("--profile", options.profile,
-                      "Profile of that GPU whose memory and SMs the program is shown; by default "
-                      "the whole GPU");
-  command->add_option("--context", options.context,
-                      "Memory of the CUDA context; 615 MiB by default, as `cleave forecast model` "
-                      "counts it");
+  command
+      ->add_option("--profile", options.profile,
+                   "Profile of that GPU whose memory and SMs the program is shown; by default "
+                   "the whole GPU")
+      ->check(not_empty());
+  command
+      ->add_option("--context", options.context,
+                   "Memory of the CUDA context; 615 MiB by default, as `cleave forecast model` "
+                   "counts it")
+      ->check(not_empty());
   command
       ->add_option("--seconds", options.seconds,
                    "Time after which the program is stopped; what it did until then is shown")
@@ -311,9 +325,11 @@ void add_forecast_run(CommandLine& forecast, Run& run) {
   command->add_flag("--live", options.live,
                     "Run it on the GPU that is there, and report its memory to the daemon as it "
                     "runs");
-  command->add_option("--forecast", options.forecast,
-                      "With --live: the memory that the program was said to need, without the "
-                      "context; it is told on standard error when it holds more");
+  command
+      ->add_option("--forecast", options.forecast,
+                   "With --live: the memory that the program was said to need, without the "
+                   "context; it is told on standard error when it holds more")
+      ->check(not_empty());
   command
       ->add_option("--expected", options.expected,
                    "With --live: seconds that the program will run, so that a forecast knows its "

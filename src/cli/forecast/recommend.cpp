@@ -73,8 +73,11 @@ Result<Asked> ask_repository(const Options& options) {
                                         shown(options.filter.application), measured->batch,
                                         measured->model->key, measured->performance);
   std::vector<RunEstimate> estimates;
-  if (options.offload)
-    estimates = estimate_offload(*measured, MiB{*options.offload}, *options.touches);
+  if (options.offload) {
+    auto offloaded = estimate_offload(*measured, MiB{*options.offload}, *options.touches);
+    if (!offloaded) return fail_at("--offload", offloaded.error());
+    estimates = std::move(*offloaded);
+  }
   if (options.complete) {
     const auto others = estimate_others(*measured);
     if (!others) return fail_at("--complete", others.error());
@@ -185,8 +188,8 @@ Result<int> recommend_command(const Options& options) {
         return each.second.instance.offloaded;
       }))
     fmt::print(stderr,
-               "nothing to estimate: every profile was measured, holds it, or is too small even "
-               "so; or fewer than two sizes were measured\n");
+               "nothing to estimate with --offload: every profile was measured or holds it "
+               "whole\n");
   if (!answer.best)
     return fail(ErrorKind::infeasible, shown(options.measurements + options.repository, 200),
                 asked->left_out.empty() ? "no instance was measured"

@@ -48,17 +48,27 @@ MeasuredInstance run_on(const Profile& profile, double seconds, const MeasuredIn
 
 }  // namespace
 
+namespace {
+
+/// Fails where the law is too far from what was measured.
+Result<void> described(double worst, std::string_view option) {
+  if (follows_law(worst)) return {};
+  return fail(ErrorKind::infeasible, "",
+              fmt::format("it does not follow the law of slices, which misses what was measured "
+                          "by {}",
+                          misfit_text(worst)),
+              fmt::format("check the measurements, or leave {} out and choose among what was "
+                          "measured",
+                          option));
+}
+
+}  // namespace
+
 Result<std::vector<RunEstimate>> estimate_others(const MeasuredQuestion& measured) {
   const auto times = complete_times(table_of(measured), *measured.model);
   if (!times) return std::unexpected(times.error());
   const double worst = times->job.worst;
-  if (!follows_law(worst))
-    return fail(ErrorKind::infeasible, "",
-                fmt::format("it does not follow the law of slices, which misses what was measured "
-                            "by {}",
-                            misfit_text(worst)),
-                "check the measurements, or leave --complete out and choose among what was "
-                "measured");
+  if (const auto fits = described(worst, "--complete"); !fits) return std::unexpected(fits.error());
   const MeasuredInstance* next = next_size(measured.question);
   std::vector<RunEstimate> estimates;
   for (const ProfileTime& each : times->profiles) {
@@ -73,13 +83,20 @@ Result<std::vector<RunEstimate>> estimate_others(const MeasuredQuestion& measure
   return estimates;
 }
 
-std::vector<RunEstimate> estimate_offload(const MeasuredQuestion& measured, MiB most,
-                                          double touches) {
+Result<std::vector<RunEstimate>> estimate_offload(const MeasuredQuestion& measured, MiB most,
+                                                  double touches) {
   std::vector<RunEstimate> estimates;
   const RewardQuestion& question = measured.question;
   const auto fitted = fitted_job(table_of(measured), *measured.model);
   const MeasuredInstance* next = next_size(question);
-  if (!fitted || next == nullptr) return estimates;
+  if (!fitted)
+    return fail(ErrorKind::infeasible, "",
+                "fewer than two profiles of different size were measured",
+                "measure it on another size, so that its times elsewhere follow");
+  if (const auto fits = described(fitted->worst, "--offload"); !fits)
+    return std::unexpected(fits.error());
+  if (next == nullptr) return estimates;
+  const Profile* too_small = nullptr;  // the largest of them
   const MiB memory{static_cast<std::int64_t>(next->peak)};
   const HostLink& link = host_link(*measured.model);
   for (const Profile& profile : measured.model->profiles) {
@@ -88,6 +105,9 @@ std::vector<RunEstimate> estimate_offload(const MeasuredQuestion& measured, MiB 
     // The link's time for a unit of performance counts in seconds, as its performance does.
     const Offload job{memory, most, touches};
     const auto in_host = in_host_memory(job, profile.usable);
+    if (!in_host && profile.usable &&
+        (too_small == nullptr || *profile.usable > *too_small->usable))
+      too_small = &profile;
     if (!in_host || *in_host == MiB{0}) continue;
     const double resident_s = time_on(fitted->law, gpu_bound_time(*measured.model, profile));
     const double crossing_s =
@@ -100,6 +120,14 @@ std::vector<RunEstimate> estimate_offload(const MeasuredQuestion& measured, MiB 
     estimate.slowdown = (resident_s + crossing_s) / resident_s;
     estimates.push_back(std::move(estimate));
   }
+  if (estimates.empty() && too_small != nullptr)
+    return fail(ErrorKind::infeasible, "",
+                fmt::format("its {} MiB do not fit on {} even so: with {} MiB on the host it needs "
+                            "{} MiB there, and {} are usable",
+                            memory.value, too_small->name, most.value, (memory - most).value,
+                            too_small->usable->value),
+                fmt::format("at least {} MiB must be able to be on the host",
+                            (memory - *too_small->usable).value));
   return estimates;
 }
 

@@ -27,8 +27,10 @@ struct RunEstimate {
 
 /// On every plain profile that was not measured, is too small, and is large enough with up to
 /// `most` on the host; all of that crosses the link `touches` times for each unit of performance (a
-/// token, an item, a run). Empty where too little was measured.
-[[nodiscard]] std::vector<RunEstimate> estimate_offload(const MeasuredQuestion& measured, MiB most,
-                                                        double touches);
+/// token, an item, a run). Empty where there is no such profile left to estimate. Fails where too
+/// little was measured, where the law does not describe it, and where the data fit on none of these
+/// profiles even so.
+[[nodiscard]] Result<std::vector<RunEstimate>> estimate_offload(const MeasuredQuestion& measured,
+                                                                MiB most, double touches);
 
 }  // namespace cleave::cli

@@ -33,7 +33,7 @@ class BlockTable {
   bool add(Space space, std::uint64_t name, Block block, std::optional<Block>& lost);
   /// Takes it out.
   std::optional<Block> take(Space space, std::uint64_t name);
-  /// Takes everything out that is on the GPU; returns the sum by kind.
+  /// Takes everything out, pinned memory of the host too; returns the sum of bytes by kind.
   std::array<std::int64_t, memory_kinds> clear();
 
   /// Around a fork, so that the child finds every lock free.

@@ -1,6 +1,7 @@
 #include "cudatrace/core/record.hpp"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -58,6 +59,27 @@ Record* private_record() {
 
 void unmap_record(Record* record) {
   if (record != nullptr) ::munmap(record, sizeof(Record));
+}
+
+void note_unanswered(Record& record, const char* name) {
+  for (UnansweredRow& row : record.unanswered) {
+    std::uint32_t state = row.state.load(std::memory_order_acquire);
+    if (state == LaunchRow::unused &&
+        row.state.compare_exchange_strong(state, LaunchRow::being_written)) {
+      std::snprintf(row.name.data(), row.name.size(), "%s", name);
+      row.state.store(LaunchRow::written, std::memory_order_release);
+      return;
+    }
+    // Its writer needs a moment, unless it was killed just then.
+    constexpr int patience = 5000;
+    for (int turns = 0; state != LaunchRow::written && turns < patience; ++turns) {
+      ::sched_yield();
+      state = row.state.load(std::memory_order_acquire);
+    }
+    if (state == LaunchRow::written &&
+        std::strncmp(row.name.data(), name, row.name.size() - 1) == 0)
+      return;
+  }
 }
 
 std::optional<std::uint64_t> start_of(std::int32_t pid) {

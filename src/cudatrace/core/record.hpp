@@ -62,6 +62,12 @@ struct ProcessRow {
   std::array<std::atomic<std::int64_t>, memory_kinds> held{};
 };
 
+/// A call that the dry form lacks, by name.
+struct UnansweredRow {
+  std::atomic<std::uint32_t> state{LaunchRow::unused};
+  std::array<char, 48> name{};  // ends with a zero
+};
+
 /// What could not be followed or answered.
 enum class Blind : std::uint32_t {
   private_tables = 1,  // cuGetExportTable, through which the static runtime reaches the driver
@@ -72,7 +78,7 @@ enum class Blind : std::uint32_t {
 
 /// The whole record.
 struct Record {
-  static constexpr std::uint64_t of_this_version = 0x31'61'64'75'63'6c'63'03;
+  static constexpr std::uint64_t of_this_version = 0x31'61'64'75'63'6c'63'04;
   static constexpr std::size_t shapes = 512, processes = 256, unanswered_names = 16;
 
   std::atomic<std::uint64_t> version{0};
@@ -92,8 +98,7 @@ struct Record {
   /// Of the reports: when the next is due (ms of the monotonic clock), the most that was told.
   std::atomic<std::int64_t> first_ms{0}, due_ms{0}, told{0};
   std::atomic<std::uint32_t> outgrown{0};
-  std::array<std::array<char, 48>, unanswered_names> unanswered{};  // calls the dry form lacks
-  std::atomic<std::uint32_t> unanswered_count{0};
+  std::array<UnansweredRow, unanswered_names> unanswered;  // the first of them
   std::array<ProcessRow, processes> process;
   std::array<LaunchRow, shapes> launch;
 
@@ -112,6 +117,10 @@ inline constexpr const char* record_variable = "CLEAVE_CUDA_RECORD";
 /// A record of this process alone, and of the children that it forks.
 [[nodiscard]] Record* private_record();
 void unmap_record(Record* record);
+
+/// Keeps the name of a call that has no answer, once, from any thread and process. Names beyond
+/// those that there are rows for are dropped.
+void note_unanswered(Record& record, const char* name);
 
 /// When a process started; 0 if it is gone, or has ended and only was not waited for yet. Empty if
 /// it cannot be found out.

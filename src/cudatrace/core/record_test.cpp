@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,32 +13,16 @@
 #include <random>
 #include <string>
 
+#include "base/temporary_folder_test.hpp"
 #include "cudatrace/core/report_line.hpp"
 
 namespace cleave::cuda {
 namespace {
 
-/// A folder of its own, which goes with it.
-class Folder {
- public:
-  Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "cudatrace-XXXXXX").string();
-    EXPECT_NE(::mkdtemp(name.data()), nullptr);
-    path_ = name;
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  [[nodiscard]] std::string file(const std::string& name) const { return path_ / name; }
-
- private:
-  std::filesystem::path path_;
-};
-
 TEST(Record, IsSharedByAllWhoMapIt) {
-  const Folder folder;
-  Record* const one = map_record(folder.file("record").c_str());
-  Record* const other = map_record(folder.file("record").c_str());
+  const TemporaryFolder folder;
+  Record* const one = map_record((folder.path() / "record").c_str());
+  Record* const other = map_record((folder.path() / "record").c_str());
   ASSERT_NE(one, nullptr);
   ASSERT_NE(other, nullptr);
   one->peak.reach(5);
@@ -50,13 +33,13 @@ TEST(Record, IsSharedByAllWhoMapIt) {
 }
 
 TEST(Record, OtherFilesAreLeftAlone) {
-  const Folder folder;
+  const TemporaryFolder folder;
   std::mt19937 random(11);
   for (const std::size_t size :
        {std::size_t{1}, sizeof(Record) - 1, sizeof(Record), sizeof(Record) + 1}) {
     std::string noise(size, 0);
     for (char& c : noise) c = static_cast<char>(random() % 255 + 1);
-    const std::string file = folder.file("noise");
+    const std::string file = folder.path() / "noise";
     std::ofstream(file, std::ios::binary) << noise;
     EXPECT_EQ(map_record(file.c_str()), nullptr) << size;
     EXPECT_EQ(errno, EPROTO);
@@ -65,9 +48,9 @@ TEST(Record, OtherFilesAreLeftAlone) {
     EXPECT_EQ(after, noise) << "it was changed";
   }
   EXPECT_EQ(map_record("/proc/self/mem"), nullptr);
-  EXPECT_EQ(map_record(folder.file("no/such/folder").c_str()), nullptr);
-  std::filesystem::create_symlink(folder.file("target"), folder.file("link"));
-  EXPECT_EQ(map_record(folder.file("link").c_str()), nullptr) << "links are not followed";
+  EXPECT_EQ(map_record((folder.path() / "no/such/folder").c_str()), nullptr);
+  std::filesystem::create_symlink(folder.path() / "target", folder.path() / "link");
+  EXPECT_EQ(map_record((folder.path() / "link").c_str()), nullptr) << "links are not followed";
 }
 
 TEST(Record, WhatTheDeadHeldIsTakenOff) {

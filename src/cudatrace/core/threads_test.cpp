@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -37,6 +39,33 @@ TEST(Threads, FindTheirOwnAllocations) {
   EXPECT_EQ(most.value(), 60'000);
   // A third of each thread's, by size: 3 + 6 + ... + 19998.
   EXPECT_EQ(table.clear()[0], 4 * 3 * (std::int64_t{6666} * 6667 / 2));
+}
+
+TEST(Threads, NameACallWithoutAnAnswerOnce) {
+  for (int round = 0; round < 50; ++round) {
+    Record* const record = private_record();
+    ASSERT_NE(record, nullptr);
+    std::atomic<bool> go{false};
+    const auto run = [&](int thread) {
+      while (!go) {
+      }
+      for (int i = 0; i < 6; ++i)
+        note_unanswered(*record, ("call_" + std::to_string((i + thread) % 6)).c_str());
+    };
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 4; ++i) threads.emplace_back(run, i);
+    go = true;
+    for (std::thread& each : threads) each.join();
+    std::vector<std::string> names;
+    for (const UnansweredRow& row : record->unanswered)
+      if (row.state == LaunchRow::written) names.emplace_back(row.name.data());
+    std::ranges::sort(names);
+    EXPECT_EQ(names, (std::vector<std::string>{"call_0", "call_1", "call_2", "call_3", "call_4",
+                                               "call_5"}));
+    for (int i = 0; i < 100; ++i) note_unanswered(*record, std::to_string(i).c_str());
+    EXPECT_EQ(record->unanswered.back().state, LaunchRow::written) << "no more than there are rows";
+    unmap_record(record);
+  }
 }
 
 }  // namespace

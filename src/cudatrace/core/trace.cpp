@@ -35,15 +35,16 @@ struct Process {
   enum class Stage { outside, entering, inside };
   Record* record = nullptr;
   std::atomic<Stage> stage{Stage::outside};  // a forked child is outside until it uses the GPU
-  ProcessRow* row = nullptr;                 // null: all are taken
+  std::atomic<ProcessRow*> row{nullptr};     // null: all are taken, or the process ends
   BlockTable blocks;
   KernelNames names;
   const char* reports_to = nullptr;
   std::int64_t forecast =
       0;  // bytes that the program was said to need, without the context; 0: none
   std::int64_t stated_context = -1;
-  std::int64_t expected_ms = 0;  // how long it was said to run; 0: not known
-  std::atomic<std::int64_t> context{usual_context}, context_due_ms{0};
+  std::int64_t expected_ms = 0;          // how long it was said to run; 0: not known
+  std::int64_t context = usual_context;  // of one process, as it is assumed or stated
+  std::atomic<std::int64_t> contexts_measured{-1}, context_due_ms{0};  // those of all processes
 };
 
 std::int64_t now_ms() {
@@ -84,6 +85,8 @@ ProcessRow* row_of_this_process(Record& record) {
     if (row.pid.load(std::memory_order_relaxed) == 0 &&
         row.pid.compare_exchange_strong(nobody, self)) {
       record.contexts.fetch_add(1);
+      // A thread that still ran when the process before ended may have left something.
+      take_off(record, row);
       row.started.store(start_of(self).value_or(0));
       return &row;
     }
@@ -92,9 +95,15 @@ ProcessRow* row_of_this_process(Record& record) {
   return nullptr;
 }
 
+/// Of all processes together.
+std::int64_t all_contexts(const Process& own) {
+  const std::int64_t measured = own.contexts_measured.load(std::memory_order_relaxed);
+  return measured >= 0 ? measured
+                       : own.record->contexts.load(std::memory_order_relaxed) * own.context;
+}
+
 std::int64_t held_with_contexts(const Process& own, std::int64_t held) {
-  return held + own.record->contexts.load(std::memory_order_relaxed) *
-                    own.context.load(std::memory_order_relaxed);
+  return held + all_contexts(own);
 }
 
 /// Takes a row for this process, once. Other threads wait for the one that does it.
@@ -201,7 +210,7 @@ void send(Process& own, std::int64_t held, std::int64_t now, Asking asking) {
     std::int64_t due = own.context_due_ms.load();
     if (now >= due && own.context_due_ms.compare_exchange_strong(due, now + context_every_ms))
       if (const std::int64_t bytes = measured_context(all.held.load()); bytes >= 0)
-        own.context = bytes;
+        own.contexts_measured = bytes;
   }
   std::int64_t none = 0;
   all.first_ms.compare_exchange_strong(none, now);
@@ -209,7 +218,7 @@ void send(Process& own, std::int64_t held, std::int64_t now, Asking asking) {
   const std::int64_t iteration = (now - all.first_ms.load()) / report_ms + 1;
   if (send_report(own.reports_to,
                   write_report_line(
-                      {iteration, held, own.context.load(), own.expected_ms / report_ms}, room)))
+                      {iteration, held, all_contexts(own), own.expected_ms / report_ms}, room)))
     all.reports.fetch_add(1);
 }
 
@@ -232,7 +241,8 @@ void add(Process& own, Block block, std::int64_t sign) {
   Record& all = *own.record;
   const auto kind = static_cast<std::size_t>(block.kind);
   const std::int64_t bytes = sign * static_cast<std::int64_t>(block.bytes);
-  if (own.row != nullptr) own.row->held[kind].fetch_add(bytes, std::memory_order_relaxed);
+  if (ProcessRow* const row = own.row.load(std::memory_order_relaxed))
+    row->held[kind].fetch_add(bytes, std::memory_order_relaxed);
   const std::int64_t of_kind =
       all.held_of[kind].fetch_add(bytes, std::memory_order_relaxed) + bytes;
   if (sign > 0) all.peak_of[kind].reach(of_kind);
@@ -302,12 +312,13 @@ __attribute__((destructor)) void at_the_end() {
       send(own, held, now_ms(), Asking::not_now);
   }
   (void)own.blocks.clear();
-  if (own.row == nullptr) return;
-  take_off(all, *own.row);
+  // Other threads may still run, and allocate: from here on they find no row.
+  ProcessRow* const row = own.row.exchange(nullptr);
+  if (row == nullptr) return;
+  take_off(all, *row);
   all.contexts.fetch_sub(1);
-  own.row->started.store(0);
-  own.row->pid.store(0);
-  own.row = nullptr;
+  row->started.store(0);
+  row->pid.store(0);
 }
 
 }  // namespace
@@ -318,7 +329,8 @@ Record& record() {
 
 std::int64_t contexts() {
   Process& own = process();
-  return std::max<std::int64_t>(own.record->contexts.load(), 0) + (own.row == nullptr ? 1 : 0);
+  return std::max<std::int64_t>(own.record->contexts.load(), 0) +
+         (own.row.load() == nullptr ? 1 : 0);
 }
 
 void allocated(Space space, std::uint64_t name, std::uint64_t bytes, MemoryKind kind) {
@@ -361,7 +373,7 @@ void refused(std::uint64_t bytes) {
   constexpr std::uint64_t most = std::uint64_t{1} << 53U;
   const std::int64_t demand = all.held.load() + static_cast<std::int64_t>(std::min(bytes, most));
   all.refused.reach(demand);
-  all.refused_with_contexts.reach(demand + contexts() * process().context.load());
+  all.refused_with_contexts.reach(demand + contexts() * process().context);
 }
 
 void released_everything() {

@@ -312,15 +312,7 @@ Status dry_launch(const void* kernel, const LaunchShape& shape, Status if_imposs
 }
 
 Status unanswered(const char* name) {
-  Record& all = record();
-  for (std::size_t i = 0; i < Record::unanswered_names; ++i) {
-    if (i >= all.unanswered_count.load()) {
-      std::snprintf(all.unanswered[i].data(), all.unanswered[i].size(), "%s", name);
-      all.unanswered_count.store(static_cast<std::uint32_t>(i + 1));
-      break;
-    }
-    if (std::strncmp(all.unanswered[i].data(), name, all.unanswered[i].size() - 1) == 0) break;
-  }
+  note_unanswered(record(), name);
   the_last_error = not_supported;
   return not_supported;
 }

@@ -56,10 +56,14 @@ const Wrapped* find_wrapped(const Wrapped* row, std::string_view symbol) {
   return row->symbol == nullptr ? nullptr : row;
 }
 
+/// There is one driver, but a program may have loaded several runtimes: the wrapper stands before
+/// the first. What another one allocates is seen where it calls the driver.
 void* replaced(const Wrapped* row, void* found) {
   if (row == nullptr) return found;
-  if (found != row->wrapper) row->real->tell(found);
-  return row->wrapper;
+  if (found == row->wrapper) return found;
+  row->real->tell_next();
+  row->real->tell(found);
+  return row->real->stands_before(found) ? row->wrapper : found;
 }
 
 }  // namespace
@@ -69,11 +73,16 @@ void* plain_dlsym(void* handle, const char* name) {
   return plain == nullptr ? nullptr : plain(handle, name);
 }
 
+void RealFunction::tell_next() {
+  if (address_.load(std::memory_order_acquire) != nullptr) return;
+  if (void* const next = plain_dlsym(RTLD_NEXT, name_)) tell(next);
+}
+
 void* RealFunction::find() {
+  tell_next();
   if (void* const known = address_.load(std::memory_order_acquire)) return known;
-  void* found = plain_dlsym(RTLD_NEXT, name_);
-  if (found == nullptr)
-    found = interface_ == Interface::runtime ? in_loaded_runtime(name_) : in_driver(name_);
+  void* const found =
+      interface_ == Interface::runtime ? in_loaded_runtime(name_) : in_driver(name_);
   if (found != nullptr) tell(found);
   return address_.load(std::memory_order_acquire);
 }

@@ -20,9 +20,15 @@ class RealFunction {
       : interface_(interface), name_(name) {}
   /// Null if there is none.
   [[nodiscard]] void* find();
+  /// What the program itself would have called, if it was linked with one.
+  void tell_next();
   void tell(void* address) {
     void* none = nullptr;
     address_.compare_exchange_strong(none, address);
+  }
+  /// Whether calls of the wrapper may go on to this function in place of `address`.
+  [[nodiscard]] bool stands_before(const void* address) const {
+    return interface_ == Interface::driver || address_.load() == address;
   }
   [[nodiscard]] const char* name() const { return name_; }
 
