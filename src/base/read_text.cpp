@@ -67,4 +67,11 @@ Result<std::string> read_text(const std::string& path) {
   }
 }
 
+Result<std::optional<NamedText>> read_if_named(const std::string& path) {
+  if (path.empty()) return std::nullopt;
+  auto text = read_text(path);
+  if (!text) return std::unexpected(text.error());
+  return NamedText{path == "-" ? "standard input" : shown(path, 200), std::move(*text)};
+}
+
 }  // namespace cleave

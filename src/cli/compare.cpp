@@ -221,6 +221,7 @@ Result<ComparedRuns> run_with_progress(const ComparisonPlan& plan, std::size_t m
 Result<int> compare_command(const Options& options) {
   const auto plan = read_plan(options);
   if (!plan) return std::unexpected(plan.error());
+  report_without_predictions(plan->simulation, plan->fleet, plan->workloads.front());
   const std::size_t cores = std::max<std::size_t>(1, std::thread::hardware_concurrency());
   const auto results = run_with_progress(*plan, options.threads > 0 ? options.threads : cores);
   if (!results) return std::unexpected(results.error());

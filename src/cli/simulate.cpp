@@ -167,6 +167,7 @@ Result<int> simulate_command(const Options& options) {
   if (!run) return std::unexpected(run.error());
   const auto workload = options.run.read_workload(options.run.seed);
   if (!workload) return std::unexpected(workload.error());
+  report_without_predictions(*run, *fleet, *workload);
   RunFiles files;
   if (const auto opened = files.open(options, *fleet, *workload); !opened)
     return std::unexpected(opened.error());

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <mutex>
+#include <set>
 #include <tuple>
 
 #include "base/format.hpp"
@@ -14,7 +16,6 @@
 #include "base/read_text.hpp"
 #include "base/text.hpp"
 #include "cli/forecast/model_input.hpp"
-#include "cli/forecast/profiles.hpp"
 #include "forecast/choice/warp_folding.hpp"
 #include "forecast/memory/forecaster.hpp"
 #include "model/workload_file.hpp"
@@ -173,22 +174,10 @@ namespace {
 /// Null where neither is given.
 Result<std::shared_ptr<const ApplicationTimes>> read_applications(const std::string& repository,
                                                                   const std::string& model) {
-  if (repository.empty() && model.empty()) return nullptr;
-  ProfileRepository profiles;
-  if (!repository.empty()) {
-    auto loaded = load_repository(repository);
-    if (!loaded) return std::unexpected(loaded.error());
-    profiles = std::move(*loaded);
-  }
-  std::optional<CompletionTime> trained;
-  if (!model.empty()) {
-    const auto text = read_text(model);
-    if (!text) return std::unexpected(text.error());
-    auto loaded = CompletionTime::load(*text, shown(model, 200));
-    if (!loaded) return std::unexpected(loaded.error());
-    trained = std::move(*loaded);
-  }
-  return std::make_shared<const ApplicationTimes>(std::move(profiles), std::move(trained));
+  const auto profiles = read_if_named(repository), trained = read_if_named(model);
+  if (!profiles) return std::unexpected(profiles.error());
+  if (!trained) return std::unexpected(trained.error());
+  return parse_application_times(*profiles, *trained);
 }
 
 Result<Duration> seconds_option(const char* name, const std::string& text) {
@@ -535,6 +524,72 @@ std::string note(const std::string& key, std::size_t count) {
 }
 
 }  // namespace
+
+namespace {
+
+/// Some words of a list, so that a line stays readable.
+std::string some_of(const std::set<std::string>& words) {
+  constexpr std::size_t most = 8;
+  std::vector<std::string> first;
+  for (const std::string& word : words)
+    if (first.size() < most) first.push_back(shown(word));
+  const std::string more =
+      words.size() > most ? fmt::format(" and {} more", words.size() - most) : "";
+  return fmt::format("{}{}", fmt::join(first, ", "), more);
+}
+
+bool predicts(const ApplicationTimes& times, const FleetFile& fleet, const JobDetails& job) {
+  return std::ranges::any_of(fleet.geometries, [&](const Geometry& geometry) {
+    return std::ranges::any_of(geometry.profile_list(), [&](const Profile* profile) {
+      return times.time_on(*job.application, job.batch.value_or(1), geometry.model(), *profile)
+          .has_value();
+    });
+  });
+}
+
+}  // namespace
+
+std::string without_predictions(const SimulationOptions& options, const FleetFile& fleet,
+                                const Workload& workload) {
+  if (!options.applications || workload.jobs.empty()) return "";
+  std::map<std::pair<std::string, std::int64_t>, bool> known;
+  std::set<std::string> unknown;
+  std::size_t nameless = 0, without = 0;
+  for (const Job& job : workload.jobs) {
+    const JobDetails* details = workload.details_of(job);
+    if (details == nullptr || !details->application) {
+      ++nameless;
+      continue;
+    }
+    const auto [at, fresh] =
+        known.try_emplace({*details->application, details->batch.value_or(1)}, false);
+    if (fresh) at->second = predicts(*options.applications, fleet, *details);
+    if (at->second) continue;
+    ++without;
+    unknown.insert(fmt::format("{} with batch {}", at->first.first, at->first.second));
+  }
+  if (nameless + without == 0) return "";
+  std::set<std::string> recorded;
+  for (const auto& [key, record] : options.applications->repository().records())
+    if (std::ranges::any_of(fleet.geometries, [&](const Geometry& geometry) {
+          return geometry.model().key == key.gpu_model;
+        }))
+      recorded.insert(fmt::format("{} with batch {}", key.application, key.batch));
+  std::string text = fmt::format("no time is predicted for {} of {}", nameless + without,
+                                 counted(workload.jobs.size(), "job"));
+  if (nameless > 0) text += fmt::format("; {} without `application`", counted(nameless, "job"));
+  if (without > 0) text += fmt::format("; nothing is known of {}", some_of(unknown));
+  text += recorded.empty()
+              ? "; the repository has no profile of this fleet's GPU models"
+              : fmt::format("; the repository knows {} on these GPUs", some_of(recorded));
+  return text + ": give jobs the `application` and `batch` that were measured";
+}
+
+void report_without_predictions(const SimulationOptions& options, const FleetFile& fleet,
+                                const Workload& workload) {
+  if (const std::string what = without_predictions(options, fleet, workload); !what.empty())
+    fmt::print(stderr, "cleave: {}\n", what);
+}
 
 std::string introduction(const FleetFile& fleet, const Workload& workload) {
   std::vector<std::string> gpus;

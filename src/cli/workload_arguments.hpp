@@ -74,6 +74,14 @@ class ProgressLine {
 /// Words about a workload before its results: how it was read, what was left out and why.
 std::string introduction(const FleetFile& fleet, const Workload& workload);
 
+/// What is wrong where schedulers are told predicted times and none is known of some jobs, or of
+/// any, and what helps; empty otherwise.
+std::string without_predictions(const SimulationOptions& options, const FleetFile& fleet,
+                                const Workload& workload);
+/// Says so on standard error.
+void report_without_predictions(const SimulationOptions& options, const FleetFile& fleet,
+                                const Workload& workload);
+
 /// What a person should know beside the figures, a line each; from the summary of one run.
 /// `measured_times`: changes of GPUs took the times of physics/.
 std::string remarks(const RunSummary& summary, bool measured_times);

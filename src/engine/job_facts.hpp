@@ -52,9 +52,14 @@ class JobFacts {
   [[nodiscard]] virtual bool predicts() const { return false; }
   /// When a running job is expected to end, by what it reports where it does.
   [[nodiscard]] virtual std::optional<Instant> expected_end(JobId) const { return std::nullopt; }
+  /// Whether such expectations change while jobs run.
+  [[nodiscard]] virtual bool expects_anew() const { return false; }
   /// What it is a batch of, and how large that is.
   [[nodiscard]] virtual const std::string* application(JobId) const { return nullptr; }
   [[nodiscard]] virtual std::optional<std::int64_t> batch(JobId) const { return std::nullopt; }
+  /// Whose it is, and on which account; null where that is not said. Neither ever changes.
+  [[nodiscard]] virtual const std::string* user(JobId) const { return nullptr; }
+  [[nodiscard]] virtual const std::string* account(JobId) const { return nullptr; }
   /// What was measured of the applications beforehand.
   [[nodiscard]] virtual std::vector<BatchRow> batch_rows() const { return {}; }
 

@@ -86,6 +86,7 @@ struct JobDetails {
   /// Jobs of one application have one profile of performance.
   std::optional<std::string> application;
   std::optional<std::string> user;            // who pays for it
+  std::optional<std::string> account;         // on which, of several users
   std::optional<Duration> latency;            // of one batch, where `duration` is counted
   std::optional<double> fails_after;          // the share of its work after which its process fails
   std::optional<std::int64_t> output_tokens;  // that a language model makes in all its work

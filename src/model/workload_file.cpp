@@ -377,6 +377,9 @@ class WorkloadReader {
     details.user = in.text_if("user");
     if (details.user && details.user->empty())
       in.refuse("user", "the name is empty", "name a user, or leave the key out");
+    details.account = in.text_if("account");
+    if (details.account && details.account->empty())
+      in.refuse("account", "the name is empty", "name an account, or leave the key out");
     details.latency = in.seconds_if("latency_s");
     details.output_tokens = in.integer_if("output_tokens", 1, most_tokens);
     details.fails_after = in.number_if("fails_after");
@@ -461,7 +464,7 @@ Result<Workload> parse_lines(std::string_view text, const std::string& place,
 /// A cell as JSON: columns of text stay text, others are numbers, true, false or objects.
 Json cell_value(std::string_view column, const std::string& cell) {
   constexpr std::array texts = {"id",          "profile",  "shape", "precision", "reference_model",
-                                "application", "progress", "user"};
+                                "application", "progress", "user",  "account"};
   if (std::ranges::find(texts, column) != texts.end()) return cell;
   auto value = parse_json(cell, "cell");
   return value ? *value : Json(cell);
@@ -504,6 +507,7 @@ void write_details(Json& line, const JobDetails& details) {
   if (details.checkpoint_every) line["checkpoint_every_s"] = in_seconds(*details.checkpoint_every);
   if (details.application) line["application"] = *details.application;
   if (details.user) line["user"] = *details.user;
+  if (details.account) line["account"] = *details.account;
   if (details.latency) line["latency_s"] = in_seconds(*details.latency);
   if (details.fails_after) line["fails_after"] = *details.fails_after;
   if (details.output_tokens) line["output_tokens"] = *details.output_tokens;

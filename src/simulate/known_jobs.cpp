@@ -4,6 +4,8 @@
 #include <set>
 #include <tuple>
 
+#include "engine/batch_rows.hpp"
+
 namespace cleave {
 
 std::int64_t KnownJobs::priority(JobId id) const {
@@ -56,6 +58,16 @@ std::optional<Duration> KnownJobs::predicted(JobId id, std::size_t kind, int pro
   return time < Duration::zero() ? std::nullopt : std::optional(time);
 }
 
+const std::string* KnownJobs::user(JobId id) const {
+  const JobDetails* details = workload_->details_of(job(id));
+  return details == nullptr || !details->user ? nullptr : &*details->user;
+}
+
+const std::string* KnownJobs::account(JobId id) const {
+  const JobDetails* details = workload_->details_of(job(id));
+  return details == nullptr || !details->account ? nullptr : &*details->account;
+}
+
 const std::string* KnownJobs::application(JobId id) const {
   const JobDetails* details = workload_->details_of(job(id));
   return details != nullptr && details->application ? &*details->application : nullptr;
@@ -70,8 +82,8 @@ std::vector<BatchRow> KnownJobs::batch_rows() const {
   std::vector<BatchRow> rows;
   if (applications_ != nullptr) {
     for (std::size_t kind = 0; kind < fleet_->graphs().size(); ++kind)
-      for (BatchRow& row :
-           applications_->batch_rows(fleet_->graphs()[kind]->geometry().model(), kind))
+      for (BatchRow& row : batch_rows_of(applications_->repository(),
+                                         fleet_->graphs()[kind]->geometry().model(), kind))
         rows.push_back(std::move(row));
     return rows;
   }

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "engine/application_times.hpp"
 #include "engine/job_facts.hpp"
+#include "forecast/time/application_times.hpp"
 #include "model/job.hpp"
 #include "simulate/speeds.hpp"
 
@@ -37,6 +37,8 @@ class KnownJobs final : public JobFacts {
   [[nodiscard]] std::optional<Duration> time_on(JobId job, std::size_t kind,
                                                 int profile) const override;
   [[nodiscard]] bool predicts() const override { return applications_ != nullptr; }
+  [[nodiscard]] const std::string* user(JobId job) const override;
+  [[nodiscard]] const std::string* account(JobId job) const override;
   [[nodiscard]] const std::string* application(JobId job) const override;
   [[nodiscard]] std::optional<std::int64_t> batch(JobId job) const override;
   /// What is predicted of the job's application and batch; nothing without `applications`, or

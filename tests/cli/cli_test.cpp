@@ -382,6 +382,31 @@ TEST(Simulate, SchedulersAreToldPredictedTimes) {
             2);
 }
 
+TEST(Simulate, JobsThatTheRepositoryDoesNotKnowAreNamed) {
+  const Scratch scratch;
+  const std::string known = R"({"id":"a","duration_s":92,"application":"resnet","batch":256})",
+                    other = R"({"id":"b","duration_s":92,"application":"bert","batch":8})",
+                    plain = R"({"id":"c","duration_s":92})";
+  const auto said = [&](const std::string& jobs, const std::string& command) {
+    const Outcome run = cleave(
+        fmt::format("{} --workload {} --profiles-repository examples/profiles/two-profiles.jsonl",
+                    command, scratch.write("jobs.jsonl", jobs)));
+    EXPECT_EQ(run.exit_code, 0) << run.err;
+    return run.err;
+  };
+  const std::string simulate = "simulate --fleet 1xA100-40GB --scheduler online";
+  EXPECT_EQ(said(known + "\n", simulate), "");
+  const std::string none = said(other + "\n" + plain + "\n", simulate);
+  EXPECT_EQ(none,
+            "cleave: no time is predicted for 2 of 2 jobs; 1 job without `application`; nothing is "
+            "known of bert with batch 8; the repository knows resnet with batch 256 on these "
+            "GPUs: give jobs the `application` and `batch` that were measured\n");
+  EXPECT_NE(said(known + "\n" + plain + "\n", simulate).find("for 1 of 2 jobs"), std::string::npos);
+  EXPECT_NE(said(plain + "\n", "compare --fleet 1xA30-24GB --schedulers online,scheme-b")
+                .find("no profile of this fleet's GPU models"),
+            std::string::npos);
+}
+
 TEST(Simulate, AllocationIsSlowerWhereThatIsAskedFor) {
   const std::string what = "simulate --fleet 2xA100-40GB --generate lab-day --scheduler online ";
   const Json usual = json(what), slower = json(what + "--allocation measured");

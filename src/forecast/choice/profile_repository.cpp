@@ -15,7 +15,7 @@ namespace {
 
 // Bounds beyond every measurement, within which means stay finite.
 constexpr double largest = 1e15;
-constexpr std::int64_t most_samples = 1'000'000'000'000, most_batch = 1'000'000'000;
+constexpr std::int64_t most_samples = 1'000'000'000'000;
 
 constexpr std::array<std::string_view, 2> rule_names = {"mean", "replace"};
 
@@ -128,7 +128,7 @@ ProfileRecord read_record(JsonReader& in, const Json& document) {
   record.key.application = in.text("application");
   if (!fit_for_a_name(record.key.application)) in.refuse("application", "this is not a name");
   read_where(in, record.key);
-  record.key.batch = in.integer_if("batch", 1, most_batch).value_or(1);
+  record.key.batch = in.integer_if("batch", 1, most_measured_batch).value_or(1);
   record.key.offload = in.flag("offload", false);
   read_counters(in, record);
   record.time_s = rate(in, "time_s");
@@ -255,10 +255,13 @@ Result<std::size_t> add_profiles(ProfileRepository& repository, std::string_view
   return records.size();
 }
 
+std::string profile_text(const ProfileRecord& record) {
+  return record_json(record).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
 std::string repository_text(const ProfileRepository& repository) {
   std::string text;
-  for (const auto& [key, record] : repository.records())
-    text += record_json(record).dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  for (const auto& [key, record] : repository.records()) text += profile_text(record) + "\n";
   return text;
 }
 

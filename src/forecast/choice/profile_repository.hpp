@@ -78,6 +78,8 @@ class ProfileRepository {
   using Records = std::map<ProfileKey, ProfileRecord>;
 
   void add(ProfileRecord record, MergeRule rule);
+  /// Does nothing where there is no such record.
+  void remove(const ProfileKey& key) { records_.erase(key); }
   [[nodiscard]] const Records& records() const { return records_; }
   /// Null if there is none.
   [[nodiscard]] const ProfileRecord* find(const ProfileKey& key) const;
@@ -91,9 +93,15 @@ class ProfileRepository {
 [[nodiscard]] Result<std::size_t> add_profiles(ProfileRepository& repository, std::string_view text,
                                                const std::string& place, MergeRule rule);
 
+/// One record as a line, without the end of a line.
+[[nodiscard]] std::string profile_text(const ProfileRecord& record);
+
 /// One record a line, in the order of their keys: equal repositories give equal texts, and reading
 /// the text gives the same repository.
 [[nodiscard]] std::string repository_text(const ProfileRepository& repository);
+
+/// A batch that a record may have is at most this.
+inline constexpr std::int64_t most_measured_batch = 1'000'000'000;
 
 /// The names that counters may not have: the other columns of the training table.
 [[nodiscard]] bool reserved_counter(std::string_view name);

@@ -1,7 +1,7 @@
 // What is predicted of applications: measured times as they are, the law between two of them, and a
 // trained model for the rest.
 
-#include "engine/application_times.hpp"
+#include "forecast/time/application_times.hpp"
 
 #include <gtest/gtest.h>
 
@@ -60,7 +60,8 @@ TEST(ApplicationTimes, WhatWasMeasuredIsTheAnswer) {
 
 TEST(ApplicationTimes, TwoProfilesGiveTheOthersByTheOneLaw) {
   const auto times = times_of({record("bert", 8, "1g.5gb", 310), record("bert", 8, "7g.40gb", 92)});
-  const auto by_law = complete_times(times.measured("bert", 8, a100()), a100());
+  const auto by_law =
+      complete_times(measured_speeds(times.repository(), "bert", 8, a100()), a100());
   ASSERT_TRUE(by_law);
   for (const ProfileTime& each : by_law->profiles) {
     const auto time = times.time_on("bert", 8, a100(), *each.profile);
@@ -87,25 +88,39 @@ TEST(ApplicationTimes, AModelAnswersWhereTooLittleWasMeasured) {
       << "no counters";
 }
 
-TEST(ApplicationTimes, RowsForPartitionsAndPeaks) {
+TEST(ApplicationTimes, ThePeakIsTheMostThatARunOfTheBatchHeld) {
   ProfileRecord small = record("bert", 8, "1g.5gb", 310), large = record("bert", 8, "7g.40gb", 92);
-  small.p98_latency_s = 2;
-  small.throughput_per_s = 4;
+  ProfileRecord whole = record("gpt", 1, "none", 92);
   small.peak_memory = MiB{4000};
-  large.tokens_per_s = 12;
   large.peak_memory = MiB{4200};
-  const auto times = times_of({small, large, record("other", 1, "1g.5gb", 3)});
-  const auto rows = times.batch_rows(a100(), 2);
-  ASSERT_EQ(rows.size(), 2U) << "the third has no throughput";
-  for (const BatchRow& row : rows) {
-    EXPECT_EQ(row.kind, 2U);
-    EXPECT_EQ(row.batch, 8);
-    const bool whole = a100().profiles[static_cast<std::size_t>(row.profile)].name == "7g.40gb";
-    EXPECT_EQ(row.latency_s, whole ? 92 : 2);
-    EXPECT_EQ(row.throughput_per_s, whole ? 12 : 4);
-  }
-  EXPECT_EQ(times.peak("bert", 8, a100()), MiB{4200});
-  EXPECT_FALSE(times.peak("other", 1, a100()));
+  whole.peak_memory = MiB{900};
+  const auto times = times_of({small, large, whole, record("other", 1, "1g.5gb", 3)});
+  const auto peak = [&](const char* application, std::int64_t batch) {
+    return measured_peak(times.repository(), application, batch, a100());
+  };
+  EXPECT_EQ(peak("bert", 8), MiB{4200});
+  EXPECT_FALSE(peak("bert", 16)) << "of another batch nothing follows";
+  EXPECT_EQ(peak("gpt", 1), MiB{900}) << "a run without MIG counts";
+  EXPECT_FALSE(peak("other", 1));
+}
+
+TEST(ApplicationTimes, AreReadFromTwoTextsWithTheErrorsOfTheirReaders) {
+  EXPECT_EQ(*parse_application_times(std::nullopt, std::nullopt), nullptr);
+  ProfileRepository repository;
+  repository.add(record("bert", 8, "1g.5gb", 310), MergeRule::mean);
+  const NamedText profiles{"p.jsonl", repository_text(repository)},
+      model{"m.json", trained().save()};
+  const auto both = parse_application_times(profiles, model);
+  ASSERT_TRUE(both) << both.error().text();
+  EXPECT_EQ((*both)->repository().records().size(), 1U);
+  EXPECT_NE((*both)->model(), nullptr);
+  EXPECT_EQ((*parse_application_times(profiles, std::nullopt))->model(), nullptr);
+  const auto wrong = parse_application_times(NamedText{"p.jsonl", "\n{\"batch\": 1}"}, model);
+  ASSERT_FALSE(wrong);
+  EXPECT_EQ(wrong.error().place.substr(0, 9), "p.jsonl:2");
+  const auto cut = parse_application_times(profiles, NamedText{"m.json", "{"});
+  ASSERT_FALSE(cut);
+  EXPECT_EQ(cut.error().place.substr(0, 6), "m.json");
 }
 
 }  // namespace

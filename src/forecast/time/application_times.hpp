@@ -11,14 +11,15 @@
 // 3. the trained model, with the counters that were measured there, or else on the largest profile.
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
-#include "engine/job_facts.hpp"
+#include "base/read_text.hpp"
+#include "base/result.hpp"
 #include "forecast/choice/profile_repository.hpp"
 #include "forecast/time/completion_time.hpp"
-#include "model/geometry.hpp"
+#include "model/gpu_model.hpp"
 #include "model/speed_table.hpp"
 
 namespace cleave {
@@ -32,6 +33,16 @@ struct ApplicationTime {
   ApplicationTimeBasis basis = ApplicationTimeBasis::measured;
 };
 
+/// What was measured of the application's batch on this model, as a table of 1 / seconds.
+[[nodiscard]] SpeedTable measured_speeds(const ProfileRepository& repository,
+                                         const std::string& application, std::int64_t batch,
+                                         const GpuModel& model);
+/// The most memory that any run of the batch held on this model; of the application's other batches
+/// nothing follows.
+[[nodiscard]] std::optional<MiB> measured_peak(const ProfileRepository& repository,
+                                               const std::string& application, std::int64_t batch,
+                                               const GpuModel& model);
+
 /// Answers about applications. Never changes, so that several threads may ask.
 class ApplicationTimes {
  public:
@@ -42,28 +53,24 @@ class ApplicationTimes {
   [[nodiscard]] std::optional<ApplicationTime> time_on(const std::string& application,
                                                        std::int64_t batch, const GpuModel& model,
                                                        const Profile& profile) const;
-  /// What was measured of the application's batch on this model, as a table of 1 / seconds.
-  [[nodiscard]] SpeedTable measured(const std::string& application, std::int64_t batch,
-                                    const GpuModel& model) const;
-  /// The most memory that any run of the batch held on this model; of the application's other
-  /// batches nothing follows.
-  [[nodiscard]] std::optional<MiB> peak(const std::string& application, std::int64_t batch,
-                                        const GpuModel& model) const;
-  /// Latencies and throughputs for the choice of a partition; `kind` is the model's place among the
-  /// fleet's.
-  [[nodiscard]] std::vector<BatchRow> batch_rows(const GpuModel& model, std::size_t kind) const;
+  /// By the trained model alone, with counters of this repository, or else of `others`, which may
+  /// be null.
+  [[nodiscard]] std::optional<double> modelled_seconds(const std::string& application,
+                                                       std::int64_t batch, const GpuModel& model,
+                                                       const Profile& profile,
+                                                       const ProfileRepository* others) const;
 
   [[nodiscard]] const ProfileRepository& repository() const { return repository_; }
   [[nodiscard]] const CompletionTime* model() const { return model_ ? &*model_ : nullptr; }
 
  private:
-  [[nodiscard]] std::optional<double> by_model(const ProfileKey& key, const GpuModel& model,
-                                               const Profile& profile) const;
-  [[nodiscard]] const ProfileRecord* counters_of(const ProfileKey& key,
-                                                 const GpuModel& model) const;
-
   ProfileRepository repository_;
   std::optional<CompletionTime> model_;
 };
+
+/// From a profile repository, and a model that `cleave forecast time --train` saved; null where
+/// neither is given. Errors are those of the two readers.
+[[nodiscard]] Result<std::shared_ptr<const ApplicationTimes>> parse_application_times(
+    const std::optional<NamedText>& repository, const std::optional<NamedText>& model);
 
 }  // namespace cleave
