@@ -43,6 +43,8 @@ struct ApiAttempt {
   std::string end, why;  // end: a word; empty while it runs
   std::optional<int> exit_code;
   std::optional<MiB> peak;
+  std::optional<Duration> predicted = {}, lasted = {};
+  std::optional<std::string> predicted_by = {};  // a word, perhaps one of a later daemon
   friend bool operator==(const ApiAttempt&, const ApiAttempt&) = default;
 };
 
@@ -139,6 +141,14 @@ struct ApiClientUser {
   friend bool operator==(const ApiClientUser&, const ApiClientUser&) = default;
 };
 
+/// How far predicted times were off, of the latest jobs that finished.
+struct ApiPredictionErrors {
+  std::optional<std::string> by;  // a word, perhaps one of a later daemon; empty: all together
+  std::int64_t count = 0;
+  double median = 0, p90 = 0;  // of |predicted / seen - 1|
+  friend bool operator==(const ApiPredictionErrors&, const ApiPredictionErrors&) = default;
+};
+
 /// The daemon itself.
 struct ApiStatus {
   std::string version;
@@ -150,6 +160,7 @@ struct ApiStatus {
   bool paused = false;
   ApiJobCounts jobs;
   std::int64_t gpus = 0;
+  std::vector<ApiPredictionErrors> predictions;
   std::vector<std::string> troubles, notices;
   std::string state_directory;
   ApiClientUser you;
@@ -197,6 +208,14 @@ inline constexpr auto fields_of<ApiAttempt> = std::tuple{
           {.help = "Exit code; 128 + signal if a signal ended it", .least = -1, .most = 1000}),
     field("peak_mib", &ApiAttempt::peak,
           {.help = "Most memory that it reported, with the context", .least = 0}),
+    field("predicted_s", &ApiAttempt::predicted,
+          {.help = "How long it was predicted to run when it began; null where nothing was known",
+           .least = 0}),
+    field("predicted_by", &ApiAttempt::predicted_by,
+          {.help = "How that was known, in the words of a job's expected_by",
+           .words = time_source_names}),
+    field("lasted_s", &ApiAttempt::lasted,
+          {.help = "How long its process ran; null while it does", .least = 0}),
 };
 template <>
 inline constexpr std::string_view schema_of<ApiAttempt> = "Attempt";
@@ -235,8 +254,9 @@ inline constexpr auto fields_of<ApiJob> = std::tuple{
           {.help = "When it is expected to end; null unless it runs and its time is known"}),
     field("expected_by", &ApiJob::expected_by,
           {.help = "How that is known: from what the job reports, from what it reported on another "
-                   "profile, from declared times, by the law of slices from two of them, or as a "
-                   "guess from one",
+                   "profile, from declared times, by the law of slices from two of them, as "
+                   "measured of the application, as measured of it on other profiles, by the "
+                   "trained model, or as a guess from one profile",
            .words = time_source_names}),
     field("attempts", &ApiJob::attempts, {.help = "Attempts started so far", .least = 0}),
     field("early_restarts", &ApiJob::early_restarts,
@@ -311,6 +331,17 @@ inline constexpr auto fields_of<ApiClientUser> = std::tuple{
     field("operator", &ApiClientUser::operates, {.help = "Whether you may do everything"}),
 };
 template <>
+inline constexpr auto fields_of<ApiPredictionErrors> = std::tuple{
+    field("by", &ApiPredictionErrors::by,
+          {.help = "How the times were known; null: all together", .words = time_source_names}),
+    field("count", &ApiPredictionErrors::count, {.help = "Number of jobs", .least = 0}),
+    field("median_error", &ApiPredictionErrors::median,
+          {.help = "Median of |predicted / seen - 1|"}),
+    field("p90_error", &ApiPredictionErrors::p90, {.help = "Its 90th percentile"}),
+};
+template <>
+inline constexpr std::string_view schema_of<ApiPredictionErrors> = "PredictionErrors";
+template <>
 inline constexpr auto fields_of<ApiStatus> = std::tuple{
     field("version", &ApiStatus::version, {.help = "Version of the daemon", .needed = true}),
     field("pid", &ApiStatus::pid, {.help = "Number of its process", .least = 0}),
@@ -324,6 +355,9 @@ inline constexpr auto fields_of<ApiStatus> = std::tuple{
     field("paused", &ApiStatus::paused, {.help = "Whether no job is started"}),
     field("jobs", &ApiStatus::jobs, {.help = "Unfinished jobs by their state"}),
     field("gpus", &ApiStatus::gpus, {.help = "Number of GPUs it manages", .least = 0}),
+    field("predictions", &ApiStatus::predictions,
+          {.help = "How far predicted times were off, of your latest finished jobs; of those of "
+                   "all users for operators"}),
     field("troubles", &ApiStatus::troubles, {.help = "What is wrong now"}),
     field("notices", &ApiStatus::notices, {.help = "What applies as long as it runs"}),
     field("state_directory", &ApiStatus::state_directory, {.help = "Where it keeps its state"}),

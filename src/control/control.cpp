@@ -43,6 +43,7 @@ struct Control::Parts {
   }
 
   Result<void> begin(Doors& doors);
+  Result<void> know_applications(const StoreContents& contents);
   void choose_scheduler(const StoredSettings& stored);
   void advance(Moment now);
   bool round();
@@ -73,6 +74,29 @@ Result<std::unique_ptr<Control>> Control::begin(Doors doors, ControlSettings set
   return std::unique_ptr<Control>(new Control(std::move(parts)));
 }
 
+Result<void> Control::check_scheduler(const std::string& text) {
+  if (const auto known = Brain::interrupting_name(text); !known)
+    return std::unexpected(known.error());
+  auto possible = Brain::check_scheduler(text, {});
+  // Layouts are of GPU models: one of them must do, or all together.
+  FleetFile all;
+  for (const GpuModel& model : gpu_models()) {
+    if (possible) return possible;
+    FleetFile fleet;
+    fleet.geometries.emplace_back(model, ProfileChoice().on(model));
+    fleet.gpus.push_back({"gpu/0", 0, {}});
+    if (Brain::check_scheduler(text, fleet)) possible = {};
+    all.gpus.push_back({fmt::format("gpu/{}", all.gpus.size()), all.geometries.size(), {}});
+    all.geometries.push_back(std::move(fleet.geometries.front()));
+  }
+  if (!possible && Brain::check_scheduler(text, all)) possible = {};
+  return possible;
+}
+
+Result<void> Control::check_forecaster(const std::string& text) {
+  return Brain::check_forecaster(text);
+}
+
 Control::Control(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 Control::~Control() = default;
 
@@ -90,6 +114,7 @@ Result<void> Control::Parts::begin(Doors& doors) {
     gpu.drained = stored.drained.contains(identity.uuid);
   }
   if (const auto possible = users.check_scheduler(settings.scheduler); !possible) return possible;
+  if (const auto known = know_applications(*contents); !known) return known;
   node.paused = stored.paused;
   node.last_job = contents->last_job;
   for (const FoundJob& each : *found) node.last_job = std::max(node.last_job, each.key.job);
@@ -98,6 +123,26 @@ Result<void> Control::Parts::begin(Doors& doors) {
   if (!stored.boot || rebooted) book.note_setting(boot_key, settings.boot);
   choose_scheduler(stored);
   Startup(node, book, lifecycle, processes, rebooted).take(std::move(*contents), *found);
+  return {};
+}
+
+/// Before any job enters: it is told what is known of its application.
+Result<void> Control::Parts::know_applications(const StoreContents& contents) {
+  std::vector<const GpuModel*> models;
+  for (const ManagedGpu& gpu : node.gpus)
+    if (const auto known = find_gpu_model(gpu.geometry().model().key);
+        known && std::ranges::find(models, *known) == models.end())
+      models.push_back(*known);
+  node.applications.set_models(std::move(models));
+  node.applications.set_given(settings.applications);
+  node.applications.recall(contents.learnt);
+  book.note(node.applications.keep(settings.keep_profiles));
+  const auto finished = book.finished_jobs(most_scored);
+  if (!finished) return {};  // it is only for what is said of errors
+  for (auto each = finished->rbegin(); each != finished->rend(); ++each)
+    if (each->latest)
+      if (const auto score = score_of(each->job.owner.uid, *each->latest))
+        add_score(node.predictions, *score);
   return {};
 }
 
@@ -232,6 +277,14 @@ std::optional<ExpectedEnd> Control::expected_end_of(JobNumber number) const {
 std::string Control::why_waits(JobNumber number) {
   if (!parts_->queue) parts_->queue = parts_->listing.queue();
   return parts_->listing.why_waits(number, *parts_->queue);
+}
+
+const LearntProfiles& Control::learnt() const {
+  return parts_->node.applications.learnt();
+}
+
+std::vector<PredictionErrors> Control::prediction_errors(std::optional<std::uint32_t> uid) const {
+  return errors_of(parts_->node.predictions, uid);
 }
 
 std::vector<GpuStatus> Control::gpus() const {

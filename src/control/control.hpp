@@ -34,6 +34,8 @@
 #include "control/gpu_executor.hpp"
 #include "control/job_record.hpp"
 #include "control/moment.hpp"
+#include "control/node/learnt_profiles.hpp"
+#include "control/node/prediction_errors.hpp"
 #include "control/requests.hpp"
 #include "control/settings.hpp"
 #include "control/store.hpp"
@@ -59,6 +61,10 @@ class Control {
   /// settings are wrong.
   [[nodiscard]] static Result<std::unique_ptr<Control>> begin(Doors doors, ControlSettings settings,
                                                               Moment now);
+  /// What begin() asks of these settings, as far as that takes neither GPUs nor a store. A
+  /// scheduler passes that could decide over GPUs of some model.
+  [[nodiscard]] static Result<void> check_scheduler(const std::string& text);
+  [[nodiscard]] static Result<void> check_forecaster(const std::string& text);
   ~Control();
   Control(const Control&) = delete;
   Control& operator=(const Control&) = delete;
@@ -101,6 +107,11 @@ class Control {
   /// Why a queued job waits, in words. Works the queue out once a step, so that asking for every
   /// job of a listing is cheap.
   [[nodiscard]] std::string why_waits(JobNumber number);
+  /// What jobs taught of their applications, by user.
+  [[nodiscard]] const LearntProfiles& learnt() const;
+  /// How far predicted times were off, of the latest jobs that finished: of all users, or of one.
+  [[nodiscard]] std::vector<PredictionErrors> prediction_errors(
+      std::optional<std::uint32_t> uid) const;
   [[nodiscard]] std::vector<GpuStatus> gpus() const;
   [[nodiscard]] const std::string& scheduler() const;
   [[nodiscard]] bool paused() const;

@@ -47,6 +47,8 @@ TEST(FakeStore, WhatIsWrittenSurvivesTheProgramAndWhatIsSyncedThePower) {
                                      .instances = {},
                                      .events = {},
                                      .settings = {{"other", "1"}},
+                                     .learnt = {},
+                                     .unlearnt = {},
                                      .forgotten = {}},
                                     Durability::synced));
   disk.lose_power();

@@ -95,6 +95,7 @@ struct FakeDisk::Memory {
   std::map<std::string, InstanceRecord> instances;  // those that are gone are not asked for again
   std::deque<EventRecord> events;
   std::map<std::string, std::string> settings;
+  std::map<LearntKey, LearntProfile> learnt;
   std::set<JobNumber> open;                       // not final
   std::set<std::pair<Instant, JobNumber>> ended;  // final
   JobNumber last_job = 0;
@@ -159,6 +160,8 @@ inline void FakeDisk::Memory::apply(const Change& change) {
     else
       settings[key] = value;
   }
+  for (const LearntProfile& each : change.batch.learnt) learnt[each.key()] = each;
+  for (const LearntKey& each : change.batch.unlearnt) learnt.erase(each);
   for (const JobNumber number : change.batch.forgotten) forget_job(number);
   if (change.keep_events)
     while (events.size() > *change.keep_events) events.pop_front();
@@ -287,6 +290,7 @@ inline Result<StoreContents> FakeStore::load() {
   }
   for (const auto& [device, instance] : memory.instances) contents.instances.push_back(instance);
   contents.settings = memory.settings;
+  for (const auto& [key, each] : memory.learnt) contents.learnt.push_back(each);
   contents.last_job = memory.last_job;
   contents.last_event = memory.last_event;
   return contents;

@@ -10,6 +10,7 @@
 #include "base/time.hpp"
 #include "model/job_spec.hpp"
 #include "model/job_state.hpp"
+#include "model/time_source.hpp"
 #include "runner/launch.hpp"
 
 namespace cleave {
@@ -64,7 +65,10 @@ struct AttemptRecord {
   std::optional<AttemptEnd> end;  // also before `ended`: what it is being stopped for
   std::string why;                // in words
   std::optional<int> exit_code;
-  std::optional<MiB> peak;  // the most that it reported to hold
+  std::optional<MiB> peak;                 // the most that it reported to hold
+  std::optional<Duration> predicted;       // how long it would run, as of its start
+  std::optional<TimeSource> predicted_by;  // how that was known; there with `predicted`
+  std::optional<Duration> lasted;          // of its process, by a monotonic clock
   friend bool operator==(const AttemptRecord&, const AttemptRecord&) = default;
 };
 

@@ -7,6 +7,7 @@
 
 #include "base/random.hpp"
 #include "control/job_record.hpp"
+#include "control/learnt_profile.hpp"
 
 namespace cleave {
 
@@ -150,6 +151,11 @@ class RandomRecords {
     attempt.why = any_text();
     if (chance(0.5)) attempt.exit_code = any_int();
     if (chance(0.5)) attempt.peak = MiB{any_number()};
+    if (chance(0.5)) {
+      attempt.predicted = any_time();
+      attempt.predicted_by = static_cast<TimeSource>(random.below(time_source_names.size()));
+    }
+    if (chance(0.5)) attempt.lasted = any_time();
     return attempt;
   }
 
@@ -162,6 +168,23 @@ class RandomRecords {
     instance.made = any_instant();
     if (chance(0.3)) instance.gone = any_instant();
     return instance;
+  }
+
+  /// One that a repository can hold, of few keys.
+  LearntProfile any_learnt() {
+    static const std::vector<std::string> names = {"resnet", "a b'; DROP", "\xc3\xa4"};
+    static const std::vector<std::string> profiles = {"1g.5gb", "7g.40gb", "none"};
+    LearntProfile learnt;
+    learnt.uid = static_cast<std::uint32_t>(1000 + random.below(3));
+    learnt.record.key = {names[random.below(names.size())], "A100-40GB",
+                         static_cast<std::int64_t>(1 + random.below(2)),
+                         profiles[random.below(profiles.size())], false};
+    if (chance(0.7)) learnt.record.time_s = random.uniform() * 1e6 + 1e-9;
+    if (chance(0.7))
+      learnt.record.peak_memory = MiB{static_cast<std::int64_t>(random.below(40'000))};
+    learnt.record.samples = static_cast<std::int64_t>(1 + random.below(1000));
+    learnt.record.date = chance(0.5) ? "2026-11-23T08:00:00Z" : "";
+    return learnt;
   }
 
   EventRecord any_event(std::int64_t number) {

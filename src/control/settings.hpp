@@ -3,6 +3,7 @@
 // the configuration file; a reload replaces them, except the scheduler.
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,6 +11,8 @@
 #include "base/time.hpp"
 
 namespace cleave {
+
+class ApplicationTimes;
 
 /// The loop's settings, with their defaults.
 struct ControlSettings {
@@ -25,6 +28,9 @@ struct ControlSettings {
   Duration keep_jobs = std::chrono::hours(24 * 7);   // final jobs and their outputs
   std::int64_t keep_bytes = std::int64_t{10} << 30;  // of outputs of final jobs, all users
   std::size_t keep_events = 100'000;
+  std::size_t keep_profiles = 10'000;  // records of what jobs taught of their applications
+  /// The operator's profile repository and trained model; null: neither.
+  std::shared_ptr<const ApplicationTimes> applications;
   bool may_switch_mig = true;                // as the executor was told
   std::string boot;                          // differs after each start of the machine
   std::vector<int> out_of_memory_codes;      // exit statuses that mean it, for all jobs

@@ -15,6 +15,7 @@
 
 #include "base/result.hpp"
 #include "control/job_record.hpp"
+#include "control/learnt_profile.hpp"
 
 namespace cleave {
 
@@ -30,12 +31,15 @@ struct StoreBatch {
   std::vector<InstanceRecord> instances;  // as jobs, by device
   std::vector<EventRecord> events;        // in order, each the number after the last
   std::vector<std::pair<std::string, std::string>>
-      settings;                      // key and value; an empty value: no more
-  std::vector<JobNumber> forgotten;  // with all that belongs to them; their events stay
+      settings;                       // key and value; an empty value: no more
+  std::vector<LearntProfile> learnt;  // as jobs, by key
+  std::vector<LearntKey> unlearnt;    // no more; none that is in `learnt`
+  std::vector<JobNumber> forgotten;   // with all that belongs to them; their events stay
 
   [[nodiscard]] bool empty() const {
     return jobs.empty() && commands.empty() && attempts.empty() && instances.empty() &&
-           events.empty() && settings.empty() && forgotten.empty();
+           events.empty() && settings.empty() && learnt.empty() && unlearnt.empty() &&
+           forgotten.empty();
   }
 };
 
@@ -46,8 +50,9 @@ struct StoreContents {
   std::vector<JobKey> over;  // attempts of final jobs, by key: whose folders may still lie there
   std::vector<InstanceRecord> instances;  // not gone
   std::map<std::string, std::string> settings;
-  JobNumber last_job = 0;       // the highest number ever given
-  std::int64_t last_event = 0;  // likewise
+  std::vector<LearntProfile> learnt;  // by key
+  JobNumber last_job = 0;             // the highest number ever given
+  std::int64_t last_event = 0;        // likewise
 };
 
 /// Which jobs a listing is to have.

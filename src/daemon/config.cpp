@@ -13,8 +13,7 @@
 
 #include "base/format.hpp"
 #include "base/text.hpp"
-#include "engine/scheduler.hpp"
-#include "forecast/memory/forecaster.hpp"
+#include "forecast/time/application_times.hpp"
 
 namespace cleave {
 
@@ -163,6 +162,29 @@ std::vector<SettingRow> job_settings() {
   };
 }
 
+std::vector<SettingRow> application_settings() {
+  return {
+      {{"profiles", "a file", "\"\"",
+        "A profile repository (docs/choosing.md), for the jobs of all users: what was measured of "
+        "an application gives the times and the sizes of its jobs. A reload reads it again.",
+        at_once},
+       TextSetting{[](DaemonSettings& to, auto value) { to.profiles = std::move(value); }}},
+      {{"time_model", "a file", "\"\"",
+        "A model of completion times, as `cleave forecast time --train` saves it, for times that "
+        "nobody measured. A reload reads it again.",
+        at_once},
+       TextSetting{[](DaemonSettings& to, auto value) { to.time_model = std::move(value); }}},
+      {{"keep_profiles", "a whole number", "10000",
+        "How many records are kept of what jobs taught of their applications, of all users; the "
+        "oldest of the user who has most are dropped. 0: nothing is learnt.",
+        at_once},
+       CountSetting{0, 10'000'000,
+                    [](auto& to, std::int64_t value) {
+                      to.control.keep_profiles = static_cast<std::size_t>(value);
+                    }}},
+  };
+}
+
 std::vector<SettingRow> user_settings() {
   return {
       {{"operators_group", "a group", "\"\"",
@@ -236,7 +258,8 @@ std::vector<SettingRow> server_settings() {
 const std::vector<SettingRow>& setting_rows() {
   static const std::vector<SettingRow> rows = [] {
     std::vector<SettingRow> all;
-    for (auto part : {gpu_settings(), job_settings(), user_settings(), server_settings()})
+    for (auto part : {gpu_settings(), job_settings(), application_settings(), user_settings(),
+                      server_settings()})
       all.insert(all.end(), part.begin(), part.end());
     return all;
   }();
@@ -420,10 +443,11 @@ Result<DaemonConfig> parse_config(std::string_view text, const std::string& plac
   if (const auto taken = take_table(config, parsed.table(), "", place); !taken)
     return std::unexpected(taken.error());
   // A daemon could not start with these, so the configuration is refused as a whole.
-  if (const auto spec = parse_scheduler(config.settings.control.scheduler); !spec)
-    return wrong_in_file(place_of(parsed.table(), "scheduler", place), spec.error());
-  if (const auto forecaster = make_forecaster(config.settings.control.forecaster); !forecaster)
-    return wrong_in_file(place_of(parsed.table(), "forecaster", place), forecaster.error());
+  const ControlSettings& control = config.settings.control;
+  if (const auto possible = Control::check_scheduler(control.scheduler); !possible)
+    return wrong_in_file(place_of(parsed.table(), "scheduler", place), possible.error());
+  if (const auto possible = Control::check_forecaster(control.forecaster); !possible)
+    return wrong_in_file(place_of(parsed.table(), "forecaster", place), possible.error());
   return config;
 }
 
@@ -448,6 +472,21 @@ Result<DaemonConfig> read_config(const std::string& file) {
     return fail(ErrorKind::bad_input, place, "the configuration is longer than 1 MiB",
                 "is it the right file?");
   return parse_config(text, file);
+}
+
+Result<std::shared_ptr<const ApplicationTimes>> read_applications(const DaemonSettings& settings) {
+  std::optional<NamedText> texts[2];
+  for (std::size_t i = 0;
+       const auto& [key, path] :
+       {std::pair("profiles", &settings.profiles), std::pair("time_model", &settings.time_model)}) {
+    if (*path == "-")
+      return fail(ErrorKind::bad_input, key, "a daemon does not read standard input",
+                  "name a file");
+    auto text = read_if_named(*path);
+    if (!text) return fail_at(key, text.error());
+    texts[i++] = std::move(*text);
+  }
+  return parse_application_times(texts[0], texts[1]);
 }
 
 namespace {

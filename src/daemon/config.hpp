@@ -3,6 +3,7 @@
 // config.cpp; the reader, the sample, and the list of what a reload may change are made from it.
 
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,8 +20,9 @@ struct DaemonSettings {
   HttpLimits limits;
   /// By index or UUID; the one word "all" means all GPUs. Empty: not given.
   std::vector<std::string> managed_gpus;
-  std::string nvml;             // the library; empty: the driver's
-  std::string operators_group;  // whose members may do everything; empty: nobody else
+  std::string nvml;                  // the library; empty: the driver's
+  std::string profiles, time_model;  // files; empty: none
+  std::string operators_group;       // whose members may do everything; empty: nobody else
   bool allow_unfenced_users = false;
   std::int64_t highest_priority = 0;      // for users who are not operators
   std::size_t most_waiting_per_user = 0;  // likewise; 0: half of most_waiting
@@ -47,6 +49,10 @@ struct ConfigRow {
 /// `place` is the file's name. Errors name file and line.
 [[nodiscard]] Result<DaemonConfig> parse_config(std::string_view text, const std::string& place);
 [[nodiscard]] Result<DaemonConfig> read_config(const std::string& file);
+/// What the files `profiles` and `time_model` say; null where neither is named. A file that cannot
+/// be read is an error with its key; one whose text is wrong, with its name and line.
+[[nodiscard]] Result<std::shared_ptr<const ApplicationTimes>> read_applications(
+    const DaemonSettings& settings);
 /// The configuration of an empty file.
 [[nodiscard]] DaemonConfig default_config();
 /// Every key with its help and default, as comments.

@@ -10,6 +10,7 @@
 #include "base/random.hpp"
 #include "base/temporary_folder_test.hpp"
 #include "base/text.hpp"
+#include "forecast/time/application_times.hpp"
 
 namespace cleave {
 namespace {
@@ -111,6 +112,15 @@ TEST(Config, RefusesWithFileAndLine) {
        "c.toml:2: there is no scheduler 'onlin'; did you mean 'online'?"},
       {"scheduler = \"online:x=1\"", "c.toml:1: scheduler 'online:x=1': "},
       {"forecaster = \"law\"", "c.toml:1: there is no forecaster 'law'; did you mean 'laws'?"},
+      {"\nscheduler = \"static:sharing=mps\"",
+       "c.toml:2: scheduler 'static:sharing=mps': sharing: jobs share instances in simulations "
+       "only"},
+      {"scheduler = \"online:compact=60\"", "planned compaction is for simulations only"},
+      {"scheduler = \"miso:gain=much\"", "c.toml:1: scheduler 'miso:gain=much': "},
+      {"scheduler = \"static:layout=9g.9gb@0\"", "has a profile '9g.9gb'"},
+      {"scheduler = \"static:layout=best\"", "needs to know all jobs beforehand"},
+      {"profiles = 3", "c.toml:1: 'profiles' must be a file"},
+      {"keep_profiles = -1", "c.toml:1: 'keep_profiles' must be a whole number from 0"},
       {"\xff", "c.toml:1"},
   };
   for (const auto& [text, message] : cases) {
@@ -126,6 +136,46 @@ TEST(Config, RefusesWithFileAndLine) {
             std::string::npos);
   EXPECT_NE(none.error().remedy.find("--sample-config"), std::string::npos);
   EXPECT_FALSE(read_config(folder.path().string()));
+}
+
+TEST(Config, EverySchedulerThatCanDecideHereIsTaken) {
+  for (const char* scheduler : {"online", "online:migration=off", "full-gpu", "scheme-a",
+                                "scheme-b", "miso", "dyna-p", "dyna-p:base=own", "static",
+                                "static:layout=3g.20gb@4+4g.20gb@0", "static:layout=1g.24gb@0"}) {
+    const auto config = parse_config(fmt::format("scheduler = \"{}\"", scheduler), "c.toml");
+    EXPECT_TRUE(config) << scheduler << ": " << config.error().text();
+  }
+}
+
+TEST(Config, FilesOfApplicationsAreReadWithKeyFileAndLine) {
+  const TemporaryFolder folder;
+  const auto write = [&](const std::string& name, const std::string& text) {
+    std::ofstream(folder.path() / name) << text;
+    return (folder.path() / name).string();
+  };
+  DaemonSettings settings;
+  EXPECT_EQ(*read_applications(settings), nullptr);
+  settings.profiles =
+      write("p.jsonl",
+            R"({"application": "a", "gpu_model": "A100-40GB", "profile": "1g.5gb", "time_s": 3})");
+  const auto read = read_applications(settings);
+  ASSERT_TRUE(read) << read.error().text();
+  EXPECT_EQ((*read)->repository().records().size(), 1U);
+  const auto says = [&](const std::string& what) {
+    const auto wrong = read_applications(settings);
+    ASSERT_FALSE(wrong) << what;
+    EXPECT_NE(wrong.error().text().find(what), std::string::npos) << wrong.error().text();
+    EXPECT_EQ(wrong.error().kind, ErrorKind::bad_input);
+  };
+  settings.time_model = write("m.json", "{\"version\": 1");
+  says("m.json");
+  settings.time_model = (folder.path() / "none.json").string();
+  says("time_model: ");
+  settings.time_model.clear();
+  write("p.jsonl", "\n{\"application\": \"a\"}");
+  says("p.jsonl:2");
+  settings.profiles = "-";
+  says("a daemon does not read standard input");
 }
 
 TEST(Config, AReloadChangesWhatItMayAndSaysTheRest) {

@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 
 #include "base/format.hpp"
@@ -80,6 +81,19 @@ void tell_service_manager(std::string_view text) {
                  reinterpret_cast<const sockaddr*>(&address), size);
 }
 
+/// Changes when one of the files of applications is another one, or was written.
+std::string state_of_files(const DaemonSettings& settings) {
+  std::string state;
+  for (const std::string& file : {settings.profiles, settings.time_model}) {
+    std::error_code none;
+    const auto size = file.empty() ? 0 : std::filesystem::file_size(file, none);
+    const auto written =
+        file.empty() ? 0 : std::filesystem::last_write_time(file, none).time_since_epoch().count();
+    state += fmt::format("{} {} {}\n", file, size, written);
+  }
+  return state;
+}
+
 /// Raises the soft limit on descriptors to the hard one: each connection and each supervisor takes
 /// one. Returns the limit before, which jobs get; 0 if nothing was changed.
 std::uint64_t raise_descriptor_limit() {
@@ -106,7 +120,11 @@ class RunningDaemon {
     auto file = SocketFile::listen(places_.socket, everybody);
     if (!file) return std::unexpected(file.error());
     socket_.emplace(std::move(*file));
-    const DaemonSettings settings = completed(config_.settings, places_);
+    DaemonSettings settings = completed(config_.settings, places_);
+    applications_files_ = state_of_files(settings);
+    auto applications = read_applications(settings);
+    if (!applications) return std::unexpected(applications.error());
+    settings.control.applications = applications_ = std::move(*applications);
     if (settings.managed_gpus.empty())
       return fail(
           ErrorKind::bad_input, places_.config.string(), "managed_gpus names no GPU",
@@ -249,13 +267,25 @@ class RunningDaemon {
     }
     const auto changes = config_changes(config_, *read);
     DaemonConfig next = reloaded(config_, *read);
-    const DaemonSettings settings = completed(next.settings, places_);
+    DaemonSettings settings = completed(next.settings, places_);
+    // What is the same is not read again: the engine would be made anew for it.
+    auto files = state_of_files(settings);
+    auto applications = files == applications_files_ ? applications_ : read_applications(settings);
+    if (!applications) {
+      log_error(applications.error());
+      spdlog::warn("the profiles and the time model that were read before stay in use");
+      applications = applications_;
+    } else {
+      applications_files_ = std::move(files);
+    }
+    settings.control.applications = *applications;
     if (const auto taken = control_->reload(settings.control, moment_now()); !taken) {
       log_error(taken.error());
       spdlog::error("the configuration is unchanged");
       return;
     }
     config_ = std::move(next);
+    applications_ = std::move(*applications);
     server_->set_limits(settings.limits);
     service_->set_settings(service_settings(settings));
     if (changes.empty()) spdlog::info("the configuration was read again and is unchanged");
@@ -280,6 +310,8 @@ class RunningDaemon {
   DaemonArguments arguments_;
   DaemonConfig config_;
   DaemonPlaces places_;
+  std::shared_ptr<const ApplicationTimes> applications_;  // as last read
+  std::string applications_files_;                        // as they were then
   std::uint64_t job_descriptors_;
   AuditFile audit_;
   boost::asio::io_context loop_{1};

@@ -79,6 +79,8 @@ int check_config(DaemonOptions& options) {
     report_error(config.error());
     return 2;
   }
+  if (const auto applications = read_applications(config->settings); !applications)
+    return report_error(applications.error());
   const auto place = config_place(options.arguments);
   std::error_code failed;
   const bool there = place && std::filesystem::exists(*place, failed);

@@ -7,6 +7,7 @@
 #include "control/control.hpp"
 #include "control/fake_store_test.hpp"
 #include "delayed_executor.hpp"
+#include "forecast/time/application_times.hpp"
 #include "runner/fake_runner_test.hpp"
 
 namespace cleave::trial {
@@ -272,9 +273,112 @@ TEST_F(Loop, AnApplicationGetsWhatItNeededBefore) {
   other.owner.uid = 1001;
   const JobNumber anothers = submit(other);
   run(1s);
-  EXPECT_EQ(record(again).spec.asked, "4000 MiB, which resnet needed before");
-  EXPECT_EQ(text(record(again).request), "4000 MiB");
+  EXPECT_EQ(record(again).spec.asked, "resnet: 4200 MiB, by measurements");
+  EXPECT_EQ(text(record(again).request), "4200 MiB");
+  NewJob batch = wanted;
+  batch.spec.batch = 8;
+  const JobNumber larger = submit(batch);
+  run(1s);
+  EXPECT_EQ(record(larger).spec.asked, "4000 MiB, which resnet needed before")
+      << "of this batch nothing was measured";
   EXPECT_EQ(text(record(anothers).request), "nothing") << "what others ran is theirs";
+}
+
+TEST_F(Loop, WhatTwoRunsTaughtPredictsTheThird) {
+  const auto run_on = [&](const std::string& profile, Duration runs, std::uint32_t uid = 1000) {
+    NewJob wanted = sized(profile);
+    wanted.owner.uid = uid;
+    wanted.spec.application = "resnet";
+    wanted.spec.batch = 64;
+    const JobNumber number = submit(wanted, runs);
+    run(runs + 10s);
+    EXPECT_EQ(record(number).state, JobState::finished);
+    return attempts(number).back();
+  };
+  EXPECT_FALSE(run_on("1g.5gb", 300s).predicted) << "nothing is known";
+  begin();  // what was learnt is kept
+  const AttemptRecord second = run_on("7g.40gb", 100s);
+  EXPECT_EQ(second.predicted_by, TimeSource::guess) << "from one profile";
+  EXPECT_EQ(second.lasted, 100s);
+  begin();
+  const AttemptRecord third = run_on("1g.5gb", 330s);
+  EXPECT_EQ(third.predicted_by, TimeSource::measured);
+  EXPECT_EQ(third.predicted, 300s);
+  const auto errors = control->prediction_errors(1000U);
+  ASSERT_EQ(errors.size(), 3U);
+  EXPECT_EQ(errors[0].count, 2U);
+  EXPECT_EQ(errors[1].source, TimeSource::measured);
+  EXPECT_NEAR(errors[1].median, 0.1 / 1.1, 1e-6);
+  EXPECT_TRUE(control->prediction_errors(1001U).empty());
+  EXPECT_FALSE(run_on("1g.5gb", 50s, 1001).predicted) << "another user knows nothing of it";
+  EXPECT_EQ(run_on("1g.5gb", 50s).predicted, 315s) << "and did not change the mean of the two";
+  EXPECT_EQ(control->learnt().size(), 3U);
+  const auto of_all = control->prediction_errors(std::nullopt);
+  begin();
+  EXPECT_EQ(control->prediction_errors(std::nullopt), of_all) << "they are remembered";
+}
+
+TEST_F(Loop, WhatIsLearntCountsOnceThoughItsWriteFails) {
+  NewJob wanted = sized("1g.5gb");
+  wanted.spec.application = "resnet";
+  submit(wanted, 10s);
+  run(5s);
+  disk.fail_writes(3);
+  run(30s);
+  begin();
+  const ProfileRepository* learnt = control->learnt().of(1000);
+  ASSERT_NE(learnt, nullptr);
+  ASSERT_EQ(learnt->records().size(), 1U);
+  EXPECT_EQ(learnt->records().begin()->second.samples, 1);
+  EXPECT_EQ(learnt->records().begin()->second.time_s, 10);
+}
+
+TEST_F(Loop, FewerProfilesAreKeptAfterAReload) {
+  for (const char* application : {"a", "b", "c"}) {
+    NewJob wanted = sized("1g.5gb");
+    wanted.spec.application = application;
+    submit(wanted, 10s);
+    run(20s);
+  }
+  EXPECT_EQ(control->learnt().size(), 3U);
+  settings.keep_profiles = 1;
+  ASSERT_TRUE(control->reload(settings, moment()));
+  run(1s);
+  EXPECT_EQ(store->load()->learnt.size(), 1U);
+  EXPECT_EQ(store->load()->learnt[0].record.key.application, "c") << "the latest";
+}
+
+TEST_F(Loop, AnUnsizedJobGetsTheProfileThatWasMeasuredBest) {
+  const auto add = [](ProfileRepository& to, const char* profile, double seconds, double busy) {
+    ProfileRecord record;
+    record.key = {"resnet", "A100-40GB", 64, profile, false};
+    record.time_s = seconds;
+    record.peak_memory = MiB{6000};
+    record.counters["sm_occupancy"] = busy;
+    to.add(record, MergeRule::mean);
+  };
+  ProfileRepository repository;
+  add(repository, "2g.10gb", 110, 0.9);
+  add(repository, "3g.20gb", 105, 0.5);
+  add(repository, "7g.40gb", 100, 0.2);
+  settings.applications =
+      std::make_shared<const ApplicationTimes>(std::move(repository), std::nullopt);
+  ASSERT_TRUE(control->reload(settings, moment()));
+  NewJob wanted = job();
+  wanted.spec.application = "resnet";
+  wanted.spec.batch = 64;
+  const JobNumber chosen = submit(wanted);
+  run(20s);
+  EXPECT_EQ(record(chosen).spec.asked, "resnet, batch 64: 2g.10gb, by measurements");
+  ASSERT_EQ(attempts(chosen).size(), 1U);
+  EXPECT_EQ(attempts(chosen)[0].profile, "2g.10gb");
+  EXPECT_EQ(attempts(chosen)[0].predicted, 110s);
+  wanted.spec.restartable = true;  // which dyna-p asks of every job
+  ASSERT_TRUE(control->set_scheduler("dyna-p", moment()));
+  run(1s);
+  const JobNumber free = submit(wanted);
+  run(1s);
+  EXPECT_EQ(text(record(free).spec.request), "6300 MiB") << "it chooses partitions itself";
 }
 
 TEST_F(Loop, OldJobsAreForgottenByTimeAndBySize) {

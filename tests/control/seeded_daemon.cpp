@@ -1,6 +1,8 @@
 #include "seeded_daemon.hpp"
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 
 #include "base/format.hpp"
 #include "control/verdicts/process_verdicts.hpp"
@@ -233,6 +235,10 @@ NewJob SeededDaemon::any_job() {
     spec.request = {Unknown{}, {}};
   }
   spec.asked = text(spec.request);
+  if (random_.uniform() < 0.4) {
+    spec.application = random_.uniform() < 0.5 ? "resnet" : "bert";
+    if (random_.uniform() < 0.5) spec.batch = static_cast<std::int64_t>(1 + random_.below(2));
+  }
   spec.restartable = random_.uniform() < 0.5;
   spec.movable = random_.uniform() < 0.2;
   const double keeps = random_.uniform();
@@ -430,6 +436,38 @@ void SeededDaemon::check_ends() {
   }
 }
 
+void SeededDaemon::check_learnt() {
+  const auto contents = store_->load();
+  if (!contents) return;
+  std::size_t kept = 0;
+  using Runs = std::tuple<std::string, std::int64_t, std::string>;  // application, batch, profile
+  std::map<Runs, std::int64_t> taught;
+  for (const LearntProfile& each : contents->learnt) {
+    ++kept;
+    const ProfileKey& key = each.record.key;
+    taught[{key.application, key.batch, key.profile}] += each.record.samples;
+    const ProfileRepository* there = control_->learnt().of(each.uid);
+    const ProfileRecord* known = there == nullptr ? nullptr : there->find(each.record.key);
+    if (known == nullptr || *known != each.record)
+      violation(fmt::format("what {} taught is not in memory as it is in the store",
+                            each.record.key.application));
+  }
+  if (kept != control_->learnt().size()) violation("the store has not all that was learnt");
+  for (const auto& [number, job] : wanted_) {
+    const auto attempts = store_->attempts(number);
+    if (!attempts || !job.spec.application) continue;
+    for (const AttemptRecord& attempt : *attempts) {
+      const std::string profile = attempt.profile.empty() ? std::string(no_mig) : attempt.profile;
+      const auto found = taught.find({*job.spec.application, batch_of(job.spec), profile});
+      if (found != taught.end()) --found->second;
+    }
+  }
+  for (const auto& [runs, more] : taught)
+    if (more > 0)
+      violation(fmt::format("{} on {} was taught {} times too often", std::get<0>(runs),
+                            std::get<2>(runs), more));
+}
+
 bool SeededDaemon::is_over() {
   if (!asked_.empty() || !control_->jobs().empty() || !jobs_.running().empty() ||
       executor_->open_operations() > 0)
@@ -480,6 +518,7 @@ std::vector<std::string> SeededDaemon::run() {
 }
 
 void SeededDaemon::check_end() {
+  check_learnt();
   for (const auto& [number, job] : wanted_) check_job(number);
 }
 

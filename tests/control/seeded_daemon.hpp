@@ -15,6 +15,8 @@
 //   - an instance has one job at a time;
 //   - a job that wants a signal before it is stopped, to go on later, has the time it asked for;
 //   - no job is called finished that did not end well;
+//   - no attempt teaches twice what it held and how long it took, and what is in memory is in the
+//   store;
 //   - what the store says is to end is told so within seconds, whichever daemon wrote it down;
 //   - nothing of others is touched; in the end no process runs and no instance of ours is left.
 
@@ -74,6 +76,7 @@ class SeededDaemon {
   void check_start(const Launch& launch);
   void check_stop(const JobKey& key);
   void check_end();
+  void check_learnt();
   void check_job(JobNumber number);
   void point(std::string_view where);
   void violation(std::string what);

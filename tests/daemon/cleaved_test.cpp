@@ -203,6 +203,92 @@ TEST(Cleaved, ReadsItsConfigurationAgain) {
   EXPECT_EQ(stand.submit("true"), 3);
 }
 
+/// A job of an application on a simulated instance; the keys of `more` are the submission's own.
+Json run_application(const DaemonStand& stand, const std::string& application,
+                     const std::string& seconds, const Json& more = Json::object()) {
+  Json job{{"command",
+            {"cleave-job", "--memory", "2GiB", "--phases", "cpu=" + seconds, "--iterations", "2",
+             "--quiet"}},
+           {"environment", {"PATH=" + binary_dir() + "/bin:/usr/bin:/bin"}},
+           {"directory", "/"},
+           {"application", application},
+           {"batch", 64}};
+  job.update(more);
+  const Json taken = stand.ask("POST", "/v1/jobs", job.dump());
+  EXPECT_TRUE(taken.contains("id")) << taken << stand.log();
+  Json over = stand.ask("GET", fmt::format("/v1/jobs/{}/wait?timeout_s=60", taken.value("id", 0)));
+  EXPECT_EQ(over["state"], "finished") << over;
+  return over;
+}
+
+TEST(Cleaved, PredictsAnApplicationThatRanTwice) {
+  DaemonStand stand;
+  ASSERT_TRUE(stand.begin()) << stand.log();
+  const Json first = run_application(stand, "sleeper", "0.8", {{"profile", "1g.5gb"}});
+  EXPECT_TRUE(first["history"][0]["predicted_s"].is_null()) << "nothing is known";
+  run_application(stand, "sleeper", "0.8", {{"profile", "3g.20gb"}});
+  EXPECT_EQ(stand.end(SIGTERM), 0);
+  ASSERT_TRUE(stand.begin()) << stand.log();
+  const Json third = run_application(stand, "sleeper", "0.8");
+  EXPECT_TRUE(third["asked"].get<std::string>().starts_with("sleeper, batch 64: 2")) << third;
+  const Json& attempt = third["history"].back();
+  EXPECT_EQ(attempt["instance"]["profile"], "1g.5gb") << "the smallest that holds the peak";
+  EXPECT_EQ(attempt["predicted_by"], "measured");
+  EXPECT_NEAR(attempt["predicted_s"].get<double>(), attempt["lasted_s"].get<double>(), 0.5);
+  const Json predictions = stand.ask("GET", "/v1/status")["predictions"];
+  ASSERT_EQ(predictions.size(), 3U) << predictions;
+  EXPECT_TRUE(predictions[0]["by"].is_null());
+  EXPECT_EQ(predictions[0]["count"], 2);
+  EXPECT_EQ(predictions[1]["by"], "measured");
+  EXPECT_LT(predictions[1]["median_error"].get<double>(), 0.6);
+  EXPECT_EQ(predictions[2]["by"], "guess") << "of the second, from one profile";
+  const Json learnt = stand.ask("GET", "/v1/profiles")["profiles"];
+  ASSERT_EQ(learnt.size(), 2U) << learnt;
+  EXPECT_EQ(learnt[0]["samples"], 2);
+  EXPECT_GE(learnt[0]["peak_memory_mib"], 2048);
+}
+
+TEST(Cleaved, ProfilesOfTheOperatorDecideAndAreReadAgain) {
+  DaemonStand stand;
+  const auto line = [](const char* profile, double time_s, double busy) {
+    return Json{{"application", "resnet"},
+                {"gpu_model", "A100-40GB"},
+                {"batch", 64},
+                {"profile", profile},
+                {"time_s", time_s},
+                {"peak_memory_mib", 6000},
+                {"counters", {{"sm_occupancy", busy}}}}
+               .dump() +
+           "\n";
+  };
+  stand.write("p.jsonl",
+              line("2g.10gb", 110, 0.9) + line("3g.20gb", 105, 0.5) + line("7g.40gb", 100, 0.2));
+  ASSERT_TRUE(stand.begin()) << stand.log();
+  stand.write("c.toml", fmt::format("profiles = \"{}\"\n", stand.path("p.jsonl")));
+  stand.signal(SIGHUP);
+  const auto says = [&](const std::string& what) {
+    return DaemonStand::until([&] { return stand.log().find(what) != std::string::npos; });
+  };
+  ASSERT_TRUE(says("configuration: profiles: ")) << stand.log();
+  for (const bool broken : {false, true}) {
+    if (broken) {
+      stand.write("p.jsonl", "{");
+      stand.signal(SIGHUP);
+      ASSERT_TRUE(says("stay in use")) << stand.log();
+      EXPECT_TRUE(says("p.jsonl:1"));
+    }
+    const Json over = run_application(stand, "resnet", "0.1");
+    EXPECT_EQ(over["asked"], "resnet, batch 64: 2g.10gb, by measurements");
+    EXPECT_EQ(over["history"][0]["instance"]["profile"], "2g.10gb");
+    EXPECT_EQ(over["history"][0]["predicted_by"], "measured");
+  }
+  const auto checked = shell("cleaved --check-config " + stand.path("c.toml"));
+  EXPECT_EQ(checked.exit_code, 2);
+  EXPECT_NE(checked.err.find("p.jsonl:1"), std::string::npos) << checked.err;
+  EXPECT_EQ(stand.end(SIGTERM), 0);
+  EXPECT_EQ(DaemonStand::ended(stand.start(stand.arguments())), 2) << "the start refuses it";
+}
+
 TEST(Cleaved, ReportsErrorsBeforeItBegins) {
   DaemonStand stand;
   stand.write("good.toml", "most_waiting = 7\n");

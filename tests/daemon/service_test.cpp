@@ -73,9 +73,18 @@ TEST(Openapi, TheCheckFindsErrors) {
   const Json description = Json::parse(openapi_text());
   const SchemaCheck check(description);
   const Json place{{"$ref", "#/components/schemas/Attempt"}};
-  Json good{{"attempt", 1},        {"instance", nullptr},  {"started_at", nullptr},
-            {"began_at", nullptr}, {"ended_at", nullptr},  {"end", nullptr},
-            {"why", ""},           {"exit_code", nullptr}, {"peak_mib", nullptr}};
+  Json good{{"attempt", 1},
+            {"instance", nullptr},
+            {"started_at", nullptr},
+            {"began_at", nullptr},
+            {"ended_at", nullptr},
+            {"end", nullptr},
+            {"why", ""},
+            {"exit_code", nullptr},
+            {"peak_mib", nullptr},
+            {"predicted_s", nullptr},
+            {"predicted_by", nullptr},
+            {"lasted_s", 1.5}};
   EXPECT_TRUE(check.check(place, good).empty()) << check.check(place, good)[0];
   const std::pair<const char*, Json> wrong[] = {
       {"attempt", 0}, {"attempt", "1"},      {"attempt", nullptr},      {"end", "whatever"},
@@ -109,6 +118,7 @@ TEST(Service, ServesEveryRoute) {
                 .size(),
             1U);
   EXPECT_EQ(stand.ask(0, "GET", "/v1/jobs").json()["jobs"].size(), 0U) << "own by default";
+  EXPECT_EQ(stand.ask(ada(), "GET", "/v1/profiles").json()["profiles"], Json::array());
   const Json gpus = stand.ask(ada(), "GET", "/v1/gpus").json()["gpus"];
   ASSERT_EQ(gpus.size(), 2U);
   const Json instances = stand.ask(ada(), "GET", "/v1/instances").json()["instances"];
@@ -221,6 +231,42 @@ TEST(Service, OthersJobsExistNowhere) {
   const Json events = stand.ask(bob, "GET", "/v1/events?format=json&after=0").json()["events"];
   for (const Json& event : events) EXPECT_TRUE(event["job"].is_null()) << event;
   EXPECT_FALSE(events.empty()) << "but those of the GPUs";
+}
+
+TEST(Service, WhatJobsTaughtIsForTheirUserAndOperators) {
+  ServiceStand stand;
+  Json job = Json::parse(plain_job);
+  job["application"] = "resnet";
+  job["profile"] = "1g.5gb";
+  for (std::int64_t number = 1; number <= 2; ++number) {
+    stand.jobs().plan({number, 1}, runs_for(std::chrono::seconds(2)));
+    EXPECT_EQ(stand.ask(ada(), "POST", "/v1/jobs", job.dump()).json()["id"], number);
+    stand.run(std::chrono::seconds(5));
+  }
+  const auto learnt = [&](std::uint32_t uid, const std::string& query) {
+    return stand.ask(uid, "GET", "/v1/profiles" + query).json()["profiles"];
+  };
+  const Json own = learnt(ada(), "");
+  ASSERT_EQ(own.size(), 1U);
+  EXPECT_EQ(own[0]["application"], "resnet");
+  EXPECT_EQ(own[0]["time_s"], 2);
+  EXPECT_EQ(own[0]["samples"], 2);
+  EXPECT_EQ(own[0]["x-uid"], ada());
+  EXPECT_EQ(learnt(0, "?user=all"), own);
+  EXPECT_EQ(learnt(bob, ""), Json::array());
+  EXPECT_EQ(stand.ask(bob, "GET", "/v1/profiles?user=all").response->status, 403);
+  EXPECT_EQ(stand.ask(bob, "GET", fmt::format("/v1/profiles?user={}", ada())).response->status,
+            403);
+  const Json attempt = stand.ask(ada(), "GET", "/v1/jobs/2").json()["history"][0];
+  EXPECT_EQ(attempt["predicted_s"], 2);
+  EXPECT_EQ(attempt["predicted_by"], "measured");
+  EXPECT_EQ(attempt["lasted_s"], 2);
+  const Json errors = stand.ask(ada(), "GET", "/v1/status").json()["predictions"];
+  ASSERT_EQ(errors.size(), 2U);
+  EXPECT_EQ(errors[0]["by"], nullptr);
+  EXPECT_EQ(errors[1]["by"], "measured");
+  EXPECT_EQ(errors[1]["median_error"], 0);
+  EXPECT_EQ(stand.ask(bob, "GET", "/v1/status").json()["predictions"], Json::array());
 }
 
 TEST(Service, OneUserAtATimeUntilInstancesAreFenced) {

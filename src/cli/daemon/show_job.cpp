@@ -1,6 +1,7 @@
 // `cleave show`: all that the daemon knows of a job.
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/format.hpp"
 #include "base/json.hpp"
@@ -52,6 +53,9 @@ std::string allowances(const ApiJob& job) {
 std::string known_by(const std::string& word) {
   constexpr std::pair<TimeSource, std::string_view> words[] = {
       {TimeSource::guess, "a guess from one profile, off by 30 to 40 %"},
+      {TimeSource::model, "by the trained model"},
+      {TimeSource::measured_elsewhere, "from measurements of the application on other profiles"},
+      {TimeSource::measured, "as measured of the application"},
       {TimeSource::declared, "as declared"},
       {TimeSource::law, "by the law of slices from declared times"},
       {TimeSource::earlier_reports, "from the pace reported on another profile"},
@@ -68,6 +72,21 @@ std::string expected_end_text(const ApiJob& job, Instant now) {
                      left < Duration::zero() ? fmt::format("{} ago", human(-left))
                                              : fmt::format("in {}", human(left)),
                      known_by(job.expected_by.value_or("")));
+}
+
+/// The latest attempt's prediction, beside what was seen where it ended the job well.
+std::string prediction_text(const ApiJob& job) {
+  if (job.history.empty()) return {};
+  const ApiAttempt& latest = job.history.back();
+  if (!latest.predicted) return {};
+  std::string text =
+      fmt::format("{}, {}", human(*latest.predicted), known_by(latest.predicted_by.value_or("")));
+  if (job.state != "finished" || !latest.lasted || *latest.lasted <= Duration::zero()) return text;
+  const double error = in_seconds(*latest.predicted) / in_seconds(*latest.lasted) - 1;
+  text += fmt::format("; took {}", human(*latest.lasted));
+  if (std::fabs(error) < 0.0005) return text + ", as predicted";
+  return text + fmt::format(", predicted {:.1f} % too {}", 100 * std::fabs(error),
+                            error > 0 ? "long" : "short");
 }
 
 /// Why an attempt ended.
@@ -120,6 +139,7 @@ void print_job(const ApiJob& job, Instant now) {
   if (job.deadline_at) line("deadline", local_time(*job.deadline_at));
   line("time", time_text(job, now));
   line("expected end", expected_end_text(job, now));
+  line("predicted", prediction_text(job));
   print_history(job, now);
 }
 

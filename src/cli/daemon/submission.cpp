@@ -115,6 +115,10 @@ struct OptionHelp {
   std::string_view key, help;
 };
 constexpr OptionHelp option_helps[] = {
+    {"application",
+     "Jobs of one application share what is learned about their speed and memory. Without a "
+     "profile, memory or model, what was measured of the application and the batch decides the "
+     "size"},
     {"directory", "Directory in which the command starts (default: the current one)"},
     {"environment",
      "NAME=VALUE sets a variable, NAME passes yours on; may be given several times. Your whole "
@@ -122,8 +126,8 @@ constexpr OptionHelp option_helps[] = {
     {"memory_mib", "Memory the job needs, in place of a profile: 9GiB, or a number of MiB"},
     {"model",
      "Model that the job runs, to be sized here: config.json, F.safetensors, F.gguf, "
-     "SHAPES.json#NAME or vision:NAME. Without a profile, memory or model the job starts on the "
-     "smallest instance"},
+     "SHAPES.json#NAME or vision:NAME. Without a profile, memory, model or known application the "
+     "job starts on the smallest instance"},
     {"progress",
      "What the job keeps of its work when it is moved, stopped or lost: all of it (a server: "
      "--restartable and --movable follow), what its last checkpoint holds (it may be stopped, and "

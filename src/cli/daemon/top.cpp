@@ -51,6 +51,11 @@ std::string heading(const ApiStatus& status, Instant now) {
   text += fmt::format("\n{} running, {} starting, {} stopping, {} waiting{}\n", status.jobs.running,
                       status.jobs.starting, status.jobs.stopping, status.jobs.queued,
                       status.paused ? "; PAUSED, no jobs are started" : "");
+  for (const ApiPredictionErrors& each : status.predictions)
+    if (!each.by)
+      text += fmt::format("predicted times of {}: median error {:.1f} %, 90 % within {:.1f} %\n",
+                          counted(static_cast<std::size_t>(each.count), "finished job"),
+                          100 * each.median, 100 * each.p90);
   for (const std::string& trouble : status.troubles)
     text += fmt::format("trouble: {}\n", visible(trouble));
   return text;

@@ -16,6 +16,7 @@
 #include "base/read_text.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
+#include "cli/daemon/daemon_client.hpp"
 #include "cli/table.hpp"
 #include "device/file_handle.hpp"
 
@@ -176,6 +177,40 @@ Result<int> export_command(const Options& options) {
   return 0;
 }
 
+struct LearntOptions : DaemonOptions {
+  std::string user;
+};
+
+/// The daemon's records, one a line.
+Result<int> learnt(const LearntOptions& options) {
+  auto daemon = open_daemon(options);
+  if (!daemon) return std::unexpected(daemon.error());
+  const std::string query =
+      options.user.empty() ? std::string() : fmt::format("?user={}", percent_encoded(options.user));
+  const auto answer = daemon->ask_json("GET", "/v1/profiles" + query);
+  if (!answer) return std::unexpected(answer.error());
+  if (options.json) {
+    print(*answer);
+    return 0;
+  }
+  for (const Json& record : answer->value("profiles", Json::array()))
+    fmt::print("{}\n", record.dump(-1, ' ', true, Json::error_handler_t::replace));
+  return 0;
+}
+
+void add_learnt(CommandLine& profiles, Run& run) {
+  const auto [command, options] = add_command(
+      profiles, run, "learnt",
+      "Print what your jobs taught the daemon of their applications, as lines of a repository",
+      "cleave profiles learnt > learnt.jsonl", learnt);
+  command
+      ->add_option("--user", options.user,
+                   "What jobs of this user taught, or of all users; only operators see those of "
+                   "others")
+      ->check(not_empty());
+  add_daemon(*command, options);
+}
+
 void add_filter(CommandLine& command, Options& options) {
   command.add_option("--application", options.filter.application, "Profiles of this application")
       ->check(not_empty());
@@ -252,6 +287,7 @@ void add_profiles_command(CommandLine& program, Run& run) {
   exporting->add_option("--to", given.to, "Write to this file instead of standard output")
       ->check(not_empty());
   add_filter(*exporting, given);
+  add_learnt(*profiles, run);
 }
 
 }  // namespace cleave::cli

@@ -19,6 +19,19 @@ Result<StoreContents> Book::load() {
   return contents;
 }
 
+Result<std::vector<StoredJob>> Book::finished_jobs(std::size_t most) {
+  JobQuery query;
+  query.final_too = true;
+  query.state = JobState::finished;
+  query.most = most;
+  return store_->jobs_with_attempts(query);
+}
+
+void Book::note(const LearntChange& change) {
+  for (const LearntProfile& each : change.now) changed_learnt_[each.key()] = each.record;
+  for (const LearntKey& each : change.gone) changed_learnt_[each] = std::nullopt;
+}
+
 EventRecord Book::event_record(std::string kind, std::string text, const JobRecord* job,
                                std::string gpu) const {
   EventRecord event;
@@ -45,6 +58,12 @@ StoreBatch Book::gathered(const NodeState& node) const {
   for (const auto& [key, attempt] : changed_attempts_) batch.attempts.push_back(attempt);
   for (const auto& [device, instance] : changed_instances_) batch.instances.push_back(instance);
   for (const auto& [key, value] : changed_settings_) batch.settings.emplace_back(key, value);
+  for (const auto& [key, record] : changed_learnt_) {
+    if (record)
+      batch.learnt.push_back({key.uid, *record});
+    else
+      batch.unlearnt.push_back(key);
+  }
   batch.events = events_;
   std::int64_t number = last_event_;
   for (EventRecord& event : batch.events) event.number = ++number;
@@ -56,6 +75,7 @@ void Book::wrote(const StoreBatch& batch) {
   changed_attempts_.clear();
   changed_instances_.clear();
   changed_settings_.clear();
+  changed_learnt_.clear();
   events_.clear();
   sync_ = false;
   for (const EventRecord& event : batch.events) recent_.push_back(event);
@@ -144,7 +164,8 @@ void Book::write_requests(const NodeState& node,
 Duration Book::next_write() const {
   if (!requests_.empty()) return clock_->steady();
   if (!writes()) return try_again_;
-  const bool gathered = !effects_.empty() || !changed_jobs_.empty() || !events_.empty();
+  const bool gathered =
+      !effects_.empty() || !changed_jobs_.empty() || !events_.empty() || !changed_learnt_.empty();
   return gathered ? clock_->steady() : Duration::max();
 }
 

@@ -38,6 +38,8 @@ class Book {
   /// Both must outlive the book.
   Book(Store& store, const Clock& clock) : store_(&store), clock_(&clock) {}
 
+  /// The latest jobs that finished, newest first, with their attempts.
+  [[nodiscard]] Result<std::vector<StoredJob>> finished_jobs(std::size_t most);
   /// Reads the store. Before anything else, once.
   [[nodiscard]] Result<StoreContents> load();
   [[nodiscard]] Result<std::optional<JobRecord>> job(JobNumber number) {
@@ -51,6 +53,7 @@ class Book {
 
   void note(const LiveJob& job) { changed_jobs_.insert(job.record.number); }
   void note(const AttemptRecord& attempt) { changed_attempts_[attempt.key] = attempt; }
+  void note(const LearntChange& change);
   void note(const InstanceRecord& instance) { changed_instances_[instance.device] = instance; }
   void note_setting(const std::string& key, const std::string& value) {
     changed_settings_[key] = value;
@@ -120,6 +123,7 @@ class Book {
   std::map<JobKey, AttemptRecord> changed_attempts_;
   std::map<std::string, InstanceRecord> changed_instances_;
   std::map<std::string, std::string> changed_settings_;
+  std::map<LearntKey, std::optional<ProfileRecord>> changed_learnt_;  // empty: no more
   std::vector<EventRecord> events_;
   std::vector<Effect> effects_;
   bool sync_ = false;

@@ -2,6 +2,7 @@
 
 #include "base/format.hpp"
 #include "control/verdicts/expected_end.hpp"
+#include "engine/batch_rows.hpp"
 #include "engine/engine.hpp"
 #include "engine/job_facts.hpp"
 #include "engine/refusals.hpp"
@@ -12,8 +13,8 @@ namespace cleave {
 
 namespace {
 
-/// What the daemon lets schedulers know of jobs, which is what their users said and what they have
-/// reported, by the engine's number of a job.
+/// What the daemon lets schedulers know of jobs, which is what their users said, what they have
+/// reported, and what was measured of their applications, by the engine's number of a job.
 class KnownFacts final : public JobFacts {
  public:
   /// What is known of one job.
@@ -22,13 +23,20 @@ class KnownFacts final : public JobFacts {
     std::optional<Instant> deadline, running_since, expected_end;
     bool movable = false, restartable = false;
     KnownJobTimes times;
+    std::string user;  // the owner's name, or their number where they have none
     std::optional<std::string> application;
     std::optional<std::int64_t> batch;
   };
   /// Forgets all; `fleet` must outlive what is asked.
-  void begin(const Fleet* fleet) {
+  void begin(const Fleet* fleet, const ApplicationTimes* given) {
     fleet_ = fleet;
     jobs_.clear();
+    batch_rows_.clear();
+    if (given == nullptr) return;
+    for (std::size_t kind = 0; kind < fleet->graphs().size(); ++kind)
+      for (BatchRow& row :
+           batch_rows_of(given->repository(), fleet->graphs()[kind]->geometry().model(), kind))
+        batch_rows_.push_back(std::move(row));
   }
   /// What may change while it runs.
   void learn(JobId job, KnownJobTimes times, std::optional<Instant> expected_end) {
@@ -60,12 +68,16 @@ class KnownFacts final : public JobFacts {
   [[nodiscard]] std::optional<Instant> expected_end(JobId job) const override {
     return of(job).expected_end;
   }
+  [[nodiscard]] bool expects_anew() const override { return true; }
+  [[nodiscard]] const std::string* user(JobId job) const override { return &of(job).user; }
   [[nodiscard]] const std::string* application(JobId job) const override {
     return of(job).application ? &*of(job).application : nullptr;
   }
   [[nodiscard]] std::optional<std::int64_t> batch(JobId job) const override {
     return of(job).batch;
   }
+  /// The operator's alone: a table that is read for the jobs of all users.
+  [[nodiscard]] std::vector<BatchRow> batch_rows() const override { return batch_rows_; }
 
  private:
   [[nodiscard]] const Of& of(JobId job) const {
@@ -75,15 +87,16 @@ class KnownFacts final : public JobFacts {
 
   const Fleet* fleet_ = nullptr;
   std::vector<Of> jobs_;  // by the engine's number
+  std::vector<BatchRow> batch_rows_;
 };
 
 }  // namespace
 
 /// An engine and what it refers to; made and thrown away together.
 struct Brain::Parts {
-  Parts(const FleetFile& file, const SchedulerRow& scheduler)
+  Parts(const FleetFile& file, const SchedulerRow& scheduler, const ApplicationTimes* given)
       : fleet(file), requests(file.geometries), row(&scheduler) {
-    facts.begin(&fleet);
+    facts.begin(&fleet, given);
   }
 
   Fleet fleet;
@@ -121,6 +134,11 @@ Result<std::string> Brain::interrupting_name(const std::string& text) {
   return spec->row->interrupts ? std::string(spec->row->name) : std::string();
 }
 
+bool Brain::gives_named_profiles() const {
+  const auto spec = parse_scheduler(scheduler_);
+  return spec && spec->row->by_profile;
+}
+
 bool Brain::begin_rebuild(const std::string& why) {
   if (rebuilding_) return false;
   rebuilding_ = true;
@@ -129,13 +147,14 @@ bool Brain::begin_rebuild(const std::string& why) {
   return true;
 }
 
-bool Brain::make(const FleetFile& file, const std::string& forecaster) {
+bool Brain::make(const FleetFile& file, const std::string& forecaster,
+                 const ApplicationTimes* given) {
   parts_.reset();
   commands_.clear();
   wakes_.clear();
   const auto spec = parse_scheduler(scheduler_);
   if (!spec) return false;  // it was checked when it was chosen
-  auto parts = std::make_unique<Parts>(file, *spec->row);
+  auto parts = std::make_unique<Parts>(file, *spec->row, given);
   // Jobs get other numbers now, so that what a forecaster was told of them counts no more.
   parts->forecaster = *make_forecaster(forecaster);
   auto engine = Engine::make(
@@ -256,6 +275,8 @@ void Brain::admit(LiveJob& job) {
   facts.restartable = may_be_restarted(spec);
   facts.times = times_of(job);
   facts.expected_end = end_of(job);
+  const JobOwner& owner = job.record.owner;
+  facts.user = owner.user.empty() ? fmt::format("{}", owner.uid) : owner.user;
   facts.application = spec.application;
   facts.batch = spec.batch;
   parts_->facts.set(*job.id, std::move(facts));

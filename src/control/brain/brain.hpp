@@ -44,6 +44,8 @@ class Brain {
                                                     const FleetFile& fleet);
   /// The scheduler's name if it stops jobs and starts them again; empty: it does not.
   [[nodiscard]] static Result<std::string> interrupting_name(const std::string& text);
+  /// Whether the scheduler in use gives jobs the profile that they name, and chooses none itself.
+  [[nodiscard]] bool gives_named_profiles() const;
   void choose_scheduler(std::string text) { scheduler_ = std::move(text); }
   [[nodiscard]] const std::string& scheduler() const { return scheduler_; }
 
@@ -57,8 +59,10 @@ class Brain {
   [[nodiscard]] const std::string& trouble() const { return trouble_; }
   /// From now on nothing is told to the engine. False: it was so already.
   bool begin_rebuild(const std::string& why);
-  /// Another engine, which knows nothing yet. False: see trouble().
-  bool make(const FleetFile& fleet, const std::string& forecaster);
+  /// Another engine, which knows nothing yet. `given`: what the operator gave of applications, or
+  /// null. False: see trouble().
+  bool make(const FleetFile& fleet, const std::string& forecaster,
+            const ApplicationTimes* given = nullptr);
   /// The scheduler keeps instances that nobody uses.
   [[nodiscard]] bool furnishes() const;
   /// The scheduler puts jobs on GPUs with MIG off. As of the last engine that could be made.

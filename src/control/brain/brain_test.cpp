@@ -240,5 +240,24 @@ TEST(FleetOfNode, AStateThatCannotBeIsShownAsEmpty) {
   EXPECT_TRUE(fleet_of(node.state).gpus[0].instances.empty());
 }
 
+TEST_F(BrainTest, SchedulersKnowWhoseJobsAre) {
+  brain.choose_scheduler("online:user-jobs=1");
+  make();
+  const auto submit = [&](JobNumber number, std::string user, std::uint32_t uid) {
+    LiveJob& added = job(number, "1g.5gb");
+    added.record.owner.user = std::move(user);
+    added.record.owner.uid = uid;
+    carried_out.clear();
+    brain.tell(brain.submission_of(added));
+    brain.settle();
+    return carried_out;
+  };
+  EXPECT_EQ(submit(1, "ann", 1001), "create start 1 ");
+  EXPECT_EQ(submit(2, "ann", 1001), "") << "she has one already";
+  EXPECT_EQ(submit(3, "bob", 1002), "create start 3 ");
+  EXPECT_EQ(submit(4, "", 1003), "create start 4 ");
+  EXPECT_EQ(submit(5, "", 1004), "create start 5 ") << "users without a name differ too";
+}
+
 }  // namespace
 }  // namespace cleave

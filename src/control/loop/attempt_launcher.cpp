@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/format.hpp"
+#include "control/verdicts/expected_end.hpp"
 
 namespace cleave {
 
@@ -47,6 +48,9 @@ void AttemptLauncher::start(GpuId gpu, const GpuStep& step) {
   LiveAttempt attempt = attempt_on(gpu, step);
   const JobKey key{job->record.number, ++job->record.attempts};
   attempt.record.key = key;
+  attempt.watched = true;
+  attempt.shared = node_.occupied(attempt.place.gpu, attempt.place.placement);
+  predict(*job, attempt);
   node_.occupy(attempt.place, key);
   book_.note(attempt.record);
   (step.kind == GpuStep::Kind::replica && job->main ? job->replica : job->main) = key.attempt;
@@ -56,6 +60,17 @@ void AttemptLauncher::start(GpuId gpu, const GpuStep& step) {
   // Where it must not run twice, the power may go right after it began.
   if (!may_be_restarted(job->record.spec)) book_.sync_next();
   book_.later([this, key] { launch(key); });
+}
+
+/// As of now, so that what is seen later can be held against it.
+void AttemptLauncher::predict(const LiveJob& job, LiveAttempt& attempt) const {
+  const Geometry& geometry = node_.gpu(attempt.place.gpu).geometry();
+  const Profile* profile =
+      attempt.place.placement ? geometry[*attempt.place.placement].profile : nullptr;
+  const auto run = expected_run(job, geometry.model(), profile);
+  if (!run) return;
+  attempt.record.predicted = run->time;
+  attempt.record.predicted_by = run->source;
 }
 
 Launch AttemptLauncher::launch_of(const LiveJob& job, const LiveAttempt& attempt,

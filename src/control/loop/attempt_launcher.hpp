@@ -26,6 +26,7 @@ class AttemptLauncher {
 
  private:
   [[nodiscard]] LiveAttempt attempt_on(GpuId gpu, const GpuStep& step) const;
+  void predict(const LiveJob& job, LiveAttempt& attempt) const;
   void launch(const JobKey& key);
   [[nodiscard]] Launch launch_of(const LiveJob& job, const LiveAttempt& attempt,
                                  const JobOwner& owner, const JobCommand& command) const;

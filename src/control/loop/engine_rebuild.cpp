@@ -20,7 +20,7 @@ void EngineRebuild::step() {
     lifecycle_.rebuild("it held many jobs that have ended");
   if (!brain_.rebuilding() || !can_make_engine(node_.gpus)) return;
   place_running_attempts();
-  if (!brain_.make(fleet_of(node_), settings_.forecaster)) return;
+  if (!brain_.make(fleet_of(node_), settings_.forecaster, node_.applications.given())) return;
   tell_gpus();
   tell_running_jobs();
   tell_queue();

@@ -139,6 +139,7 @@ AttemptRecord JobLifecycle::close_attempt(LiveJob& job, std::int64_t number,
   const JobPlace place = attempt->second.place;
   record.ended = clock_.wall();
   record.exit_code = verdict.exit_code;
+  record.lasted = verdict.lasted;
   if (!record.end) {
     record.end = verdict.end;
     record.why = verdict.why;

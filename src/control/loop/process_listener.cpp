@@ -5,6 +5,7 @@
 #include "base/format.hpp"
 #include "control/verdicts/expected_end.hpp"
 #include "control/verdicts/gpu_verdicts.hpp"
+#include "control/verdicts/lesson.hpp"
 #include "forecast/memory/usual_workspace.hpp"
 
 namespace cleave {
@@ -111,7 +112,35 @@ void ProcessListener::settle_pending() {
 void ProcessListener::ended(LiveJob& job, std::int64_t attempt, const ProcessOutcome& outcome) {
   const EndRules rules{settings_.out_of_memory_codes,
                        node_.place_in_words(job.attempts.at(attempt))};
-  lifecycle_.close(job, attempt, judge_end(job, attempt, outcome, rules));
+  const AttemptVerdict verdict = judge_end(job, attempt, outcome, rules);
+  const LiveAttempt& live = job.attempts.at(attempt);
+  const bool finished =
+      verdict.job.kind == JobVerdict::Kind::finish && verdict.job.state == JobState::finished;
+  learn_from(job, live, outcome, finished);
+  if (finished) {
+    AttemptRecord seen = live.record;
+    seen.lasted = verdict.lasted;
+    if (const auto score = score_of(job.record.owner.uid, seen))
+      add_score(node_.predictions, *score);
+  }
+  lifecycle_.close(job, attempt, verdict);
+}
+
+/// What it taught is written in the same batch as its end, so that it counts once.
+void ProcessListener::learn_from(const LiveJob& job, const LiveAttempt& attempt,
+                                 const ProcessOutcome& outcome, bool finished) {
+  const auto gpu = node_.gpu_of(attempt.record.gpu);
+  if (!gpu) return;
+  const auto lesson =
+      lesson_of(job, attempt, outcome, finished, node_.gpu(*gpu).geometry().model(), clock_.wall());
+  if (!lesson) return;
+  book_.note(node_.applications.learn(job.record.owner.uid, *lesson, settings_.keep_profiles));
+  // The ends of others that run follow; those that wait have their times by reference.
+  for (const auto& [place, keys] : node_.occupants)
+    for (const JobKey& key : keys)
+      if (const LiveJob* other = node_.find(key.job);
+          other != nullptr && other != &job && other->measured == job.measured)
+        brain_.learnt(*other);
 }
 
 void ProcessListener::supervisor_lost(LiveJob& job, std::int64_t attempt,

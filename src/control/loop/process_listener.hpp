@@ -37,6 +37,8 @@ class ProcessListener {
   void began(LiveJob& job, LiveAttempt& attempt, std::int64_t pid);
   void reported(LiveJob& job, LiveAttempt& attempt, const NumberedReport& report);
   void progressed(LiveJob& job, LiveAttempt& attempt, const MemoryReport& report);
+  void learn_from(const LiveJob& job, const LiveAttempt& attempt, const ProcessOutcome& outcome,
+                  bool finished);
   void heard_of_end(LiveJob& job, LiveAttempt& attempt, const ProcessOutcome& outcome);
 
   const Clock& clock_;

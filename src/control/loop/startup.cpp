@@ -11,7 +11,9 @@ void Startup::take(StoreContents contents, const std::vector<FoundJob>& found) {
   take_instances(contents.instances);
   for (JobRecord& record : contents.jobs) {
     const JobNumber number = record.number;
-    node_.jobs[number].record = std::move(record);
+    LiveJob& job = node_.jobs[number];
+    job.record = std::move(record);
+    job.measured = node_.applications.times_of(job.record.owner.uid, job.record.spec);
   }
   take_attempts(std::move(contents.attempts));
   std::set<JobKey> seen;

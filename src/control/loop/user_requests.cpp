@@ -2,6 +2,7 @@
 
 #include "base/format.hpp"
 #include "control/brain/fleet_of_node.hpp"
+#include "control/verdicts/size_by_measurements.hpp"
 #include "placement/request_table.hpp"
 
 namespace cleave {
@@ -39,30 +40,30 @@ const std::string& UserRequests::work_out_impossible(const Request& request) {
   return known->second;
 }
 
-Result<void> UserRequests::check(const NewJob& job) {
+Result<void> UserRequests::check(const JobSpec& spec) {
   const std::size_t there = node_.jobs.size() + book_.open_requests();
   if (there >= settings_.most_waiting)
     return fail(ErrorKind::infeasible, "the queue",
                 fmt::format("there are already {} unfinished jobs", there),
                 "wait until some have ended, or raise most_waiting");
   const auto interrupting = Brain::interrupting_name(brain_.scheduler());
-  if (interrupting && !interrupting->empty() && !may_be_restarted(job.spec))
+  if (interrupting && !interrupting->empty() && !may_be_restarted(spec))
     return fail(ErrorKind::infeasible, "restartable",
                 fmt::format("the scheduler {} stops jobs and starts them again", *interrupting),
                 "submit with --restartable, or let an operator choose another scheduler");
-  if (const std::string& never = work_out_impossible(job.spec.request); !never.empty())
+  if (const std::string& never = work_out_impossible(spec.request); !never.empty())
     return fail(ErrorKind::infeasible, "the request", never,
                 "`cleave top --once` shows the GPUs, `cleave gpu MODEL` the profiles of one");
   return {};
 }
 
 Result<JobNumber> UserRequests::submit(const NewJob& job) {
-  if (const auto fine = check(job); !fine) return std::unexpected(fine.error());
   JobRecord record;
-  record.number = ++node_.last_job;
   record.owner = job.owner;
   record.spec = job.spec;
-  size_by_earlier_runs(record.spec, record.owner.uid);
+  choose_size(record.spec, record.owner.uid);
+  if (const auto fine = check(record.spec); !fine) return std::unexpected(fine.error());
+  record.number = ++node_.last_job;
   record.request = record.spec.request;
   record.submitted = clock_.wall();
   StoreBatch batch;
@@ -78,10 +79,21 @@ Result<JobNumber> UserRequests::submit(const NewJob& job) {
   return number;
 }
 
-/// Where the user said nothing: what the application needed before.
-void UserRequests::size_by_earlier_runs(JobSpec& spec, std::uint32_t uid) const {
+/// Where the user said nothing: what was measured of the application, or what it needed before.
+void UserRequests::choose_size(JobSpec& spec, std::uint32_t uid) {
   if (!spec.application || !std::holds_alternative<Unknown>(spec.request.wanted)) return;
+  const FleetFile fleet = fleet_of(node_);
+  std::vector<const Geometry*> geometries;
+  for (const Geometry& each : fleet.geometries) geometries.push_back(&each);
   const auto known = book_.need_of({uid, *spec.application});
+  auto size = size_by_measurements(spec, uid, node_.applications, geometries,
+                                   brain_.gives_named_profiles(), known);
+  // What was measured elsewhere may fit nowhere here; then the job shows what it needs.
+  if (size && work_out_impossible(size->request).empty()) {
+    spec.request = std::move(size->request);
+    spec.asked = std::move(size->asked);
+    return;
+  }
   if (!known) return;
   spec.request.wanted = BySize{*known, {}};
   spec.asked = fmt::format("{} MiB, which {} needed before", known->value, *spec.application);
@@ -90,6 +102,7 @@ void UserRequests::size_by_earlier_runs(JobSpec& spec, std::uint32_t uid) const 
 void UserRequests::enter_job(JobRecord record) {
   LiveJob& job = node_.jobs[record.number];
   job.record = std::move(record);
+  job.measured = node_.applications.times_of(job.record.owner.uid, job.record.spec);
   lifecycle_.enter_queue(job);
 }
 
@@ -184,8 +197,13 @@ Result<std::vector<std::string>> UserRequests::reload(const ControlSettings& set
   }
   if (settings.scheduler != settings_.scheduler) unchanged.emplace_back("scheduler");
   const std::string scheduler = settings_.scheduler;
+  if (settings.applications != settings_.applications) {
+    node_.applications.set_given(settings.applications);
+    lifecycle_.rebuild("the profiles of applications were read again");
+  }
   settings_ = settings;
   settings_.scheduler = scheduler;
+  book_.note(node_.applications.keep(settings_.keep_profiles));
   return unchanged;
 }
 

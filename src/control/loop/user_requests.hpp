@@ -40,9 +40,9 @@ class UserRequests {
   [[nodiscard]] Result<void> check_scheduler(const std::string& text) const;
 
  private:
-  [[nodiscard]] Result<void> check(const NewJob& job);
+  [[nodiscard]] Result<void> check(const JobSpec& spec);
   [[nodiscard]] const std::string& work_out_impossible(const Request& request);
-  void size_by_earlier_runs(JobSpec& spec, std::uint32_t uid) const;
+  void choose_size(JobSpec& spec, std::uint32_t uid);
   void enter_job(JobRecord record);
   void enter_drained(GpuId gpu, bool drained);
   [[nodiscard]] bool stop_though_unwritten(const UserRequest& request);

@@ -1,12 +1,20 @@
 #pragma once
-// How long a job takes on each profile, as far as is known: from what its user said, and better,
-// from how fast it was seen to go. Times on profiles of which nothing is known follow by the law of
-// slices (physics/profile_times.hpp), or are a guess where only one is known.
+// How long a job takes on each profile, as far as is known. The first of these that answers:
+//
+// 1. how fast it was seen to go: there, or rescaled from another profile by what follows;
+// 2. what its user stated: there, or by the law of slices (physics/profile_times.hpp);
+// 3. what its user's earlier jobs of the application taught: there, by the law, or from one profile
+//    by the ratio that the operator's repository or the trained model has;
+// 4. what the operator's repository has of the application: there, or by the law;
+// 5. the trained model;
+// 6. a guess from one profile, by the share of the processors.
 
+#include <memory>
 #include <optional>
 #include <string_view>
 
 #include "base/time.hpp"
+#include "control/node/measured_applications.hpp"
 #include "model/gpu_model.hpp"
 #include "model/job.hpp"
 #include "model/job_spec.hpp"
@@ -25,7 +33,8 @@ struct ExpectedTime {
 struct KnownJobTimes {
   std::optional<Duration> expected;  // on the largest profile
   SpeedTable declared;
-  SpeedTable reported;  // by MODEL:PROFILE
+  SpeedTable reported;                                 // by MODEL:PROFILE
+  std::shared_ptr<const MeasuredTimes> measured = {};  // null: nothing is known of its application
   friend bool operator==(const KnownJobTimes&, const KnownJobTimes&) = default;
 };
 

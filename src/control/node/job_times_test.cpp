@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "physics/profile_times.hpp"
 
 namespace cleave {
@@ -88,6 +90,57 @@ TEST(JobTimes, OnePaceAloneIsAGuessElsewhere) {
   EXPECT_EQ(source(times, "1g.5gb"), TimeSource::reports);
   EXPECT_NEAR(seconds(times, "7g.40gb"), 100, 1e-6);
   EXPECT_EQ(source(times, "7g.40gb"), TimeSource::guess);
+}
+
+/// What was measured of its application, in seconds.
+KnownJobTimes with_measured(std::map<std::string, double> learnt,
+                            std::map<std::string, double> given = {},
+                            std::map<std::string, double> modelled = {}) {
+  const auto table = [](const std::map<std::string, double>& seconds) {
+    SpeedTable speeds;
+    for (const auto& [profile, time] : seconds) speeds["A100-40GB:" + profile] = 1 / time;
+    return speeds;
+  };
+  KnownJobTimes times;
+  times.measured = std::make_shared<const MeasuredTimes>(
+      MeasuredTimes{table(learnt), table(given), table(modelled)});
+  return times;
+}
+
+TEST(JobTimes, OfItsApplicationTheUsersOwnGoesFirst) {
+  const KnownJobTimes times =
+      with_measured({{"1g.5gb", 620}}, {{"1g.5gb", 310}, {"7g.40gb", 92}}, {{"3g.20gb", 5}});
+  EXPECT_NEAR(seconds(times, "1g.5gb"), 620, 1e-6);
+  EXPECT_EQ(source(times, "1g.5gb"), TimeSource::measured);
+  EXPECT_NEAR(seconds(times, "7g.40gb"), 184, 1e-6) << "by the ratio of the operator's records";
+  EXPECT_EQ(source(times, "7g.40gb"), TimeSource::measured_elsewhere);
+  const KnownJobTimes two = with_measured({{"1g.5gb", 620}, {"7g.40gb", 100}}, {{"3g.20gb", 1}});
+  EXPECT_GT(seconds(two, "3g.20gb"), 100) << "the law from two of its own";
+  EXPECT_EQ(source(two, "3g.20gb"), TimeSource::measured_elsewhere);
+}
+
+TEST(JobTimes, ThenTheOperatorsThenTheModelThenAGuess) {
+  const KnownJobTimes given =
+      with_measured({}, {{"1g.5gb", 310}, {"7g.40gb", 92}}, {{"3g.20gb", 5}, {"7g.40gb", 5}});
+  EXPECT_NEAR(seconds(given, "7g.40gb"), 92, 1e-6);
+  EXPECT_EQ(source(given, "7g.40gb"), TimeSource::measured);
+  EXPECT_EQ(source(given, "3g.20gb"), TimeSource::measured_elsewhere);
+  const KnownJobTimes modelled = with_measured({}, {{"1g.5gb", 310}}, {{"3g.20gb", 5}});
+  EXPECT_NEAR(seconds(modelled, "3g.20gb"), 5, 1e-6);
+  EXPECT_EQ(source(modelled, "3g.20gb"), TimeSource::model);
+  EXPECT_EQ(source(modelled, "7g.40gb"), TimeSource::guess) << "from the one that was measured";
+}
+
+TEST(JobTimes, WhatTheJobSaysOfItselfGoesBeforeItsApplication) {
+  KnownJobTimes times = with_measured({{"1g.5gb", 620}, {"7g.40gb", 100}});
+  times.declared = {{"1g.5gb", 1 / 50.0}};
+  EXPECT_NEAR(seconds(times, "1g.5gb"), 50, 1e-6);
+  EXPECT_EQ(source(times, "1g.5gb"), TimeSource::declared);
+  EXPECT_EQ(source(times, "7g.40gb"), TimeSource::measured) << "which is better than a guess";
+  times.reported = {{"A100-40GB:1g.5gb", 1 / 310.0}};
+  EXPECT_EQ(source(times, "1g.5gb"), TimeSource::reports);
+  EXPECT_NEAR(seconds(times, "7g.40gb"), 50, 1e-6) << "rescaled as its application was measured";
+  EXPECT_EQ(source(times, "7g.40gb"), TimeSource::earlier_reports);
 }
 
 }  // namespace

@@ -5,10 +5,12 @@
 #include <compare>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "control/job_record.hpp"
+#include "control/node/measured_applications.hpp"
 #include "control/node/reported_progress.hpp"
 #include "model/geometry.hpp"
 #include "model/ids.hpp"
@@ -36,6 +38,8 @@ struct LiveAttempt {
   bool beyond = false;               // its last report asked for more than the instance has
   std::optional<Duration> stop_at;   // TERM follows then, after a checkpoint signal
   bool placed = true;                // false: found at startup, and its instance not yet
+  bool watched = false;              // by this loop, since it was started
+  bool shared = false;               // another attempt was in its place, as far as was watched
 };
 
 /// A job that has not ended, or one that has and of which a process is still about to.
@@ -51,6 +55,8 @@ struct LiveJob {
   std::optional<std::string> rejected;  // why the current engine will not run it
   /// 1 / seconds of all its work by the pace that its attempts reported, by MODEL:PROFILE.
   SpeedTable reported;
+  /// Of its application; null where it says none. Follows what is learnt.
+  std::shared_ptr<const MeasuredTimes> measured;
   double done = 0;                     // the share of its work that was reported last
   std::int64_t not_started = 0;        // failed starts in a row
   std::optional<Duration> not_before;  // it does not enter the queue before that

@@ -35,6 +35,16 @@ std::optional<std::pair<GpuId, PlacementId>> NodeState::instance_of(
   return std::nullopt;
 }
 
+void NodeState::occupy(const JobPlace& place, const JobKey& key) {
+  std::set<JobKey>& there = occupants[place];
+  there.insert(key);
+  if (there.size() < 2) return;
+  for (const JobKey& each : there)
+    if (LiveJob* job = find(each.job))
+      if (const auto attempt = job->attempts.find(each.attempt); attempt != job->attempts.end())
+        attempt->second.shared = true;
+}
+
 void NodeState::vacate(const JobPlace& place, const JobKey& key, Duration now) {
   const auto there = occupants.find(place);
   if (there == occupants.end()) return;

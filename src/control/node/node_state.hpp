@@ -4,6 +4,7 @@
 // verdicts/ judges by it, and book/ reads the records that are to be written from it.
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <set>
@@ -13,6 +14,8 @@
 
 #include "control/node/live_job.hpp"
 #include "control/node/managed_gpu.hpp"
+#include "control/node/measured_applications.hpp"
+#include "control/node/prediction_errors.hpp"
 #include "runner/process_outcome.hpp"
 
 namespace cleave {
@@ -37,6 +40,8 @@ struct NodeState {
   std::set<JobKey> unknown;  // attempts that run and that the store does not know
   std::set<JobNumber> over;  // jobs to be dropped at the end of a step
   std::map<std::string, InstanceRecord> instances;  // that exist as far as is known, by device
+  MeasuredApplications applications;
+  std::deque<ScoredPrediction> predictions;  // of the latest jobs that finished, oldest first
   bool paused = false;
   JobNumber last_job = 0;            // the highest number ever given
   std::uint64_t last_operation = 0;  // the number of the last one asked of the executor
@@ -55,7 +60,8 @@ struct NodeState {
   [[nodiscard]] bool occupied(GpuId gpu, std::optional<PlacementId> placement) const {
     return occupants.contains({gpu, placement});
   }
-  void occupy(const JobPlace& place, const JobKey& key) { occupants[place].insert(key); }
+  /// Attempts that are in one place are marked as sharing it, the new one where it is there.
+  void occupy(const JobPlace& place, const JobKey& key);
   /// Where the last attempt leaves an instance, that is idle from `now` on.
   void vacate(const JobPlace& place, const JobKey& key, Duration now);
   /// No process of the job is left.

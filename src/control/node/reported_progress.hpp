@@ -20,6 +20,8 @@ class ReportedProgress {
   void add(std::int64_t iteration, std::optional<std::int64_t> total, Duration now) {
     total_ = total;
     if (!heard_ || iteration < last_.iteration) {  // another count begins
+      again_ = again_ || heard_;
+      if (!heard_) begun_at_ = iteration;
       heard_ = true;
       first_ = older_ = newer_ = last_ = {iteration, now};
       return;
@@ -55,6 +57,12 @@ class ReportedProgress {
     return Duration{
         static_cast<std::int64_t>(std::min(ns, static_cast<double>(longest_duration.count())))};
   }
+  /// Whether a count began again: the iterations of one are then not all its work.
+  [[nodiscard]] bool began_again() const { return again_; }
+  /// The iteration that was heard first; 0 where none was.
+  [[nodiscard]] std::int64_t begun_at() const { return begun_at_; }
+  /// How many there are; empty where it did not say.
+  [[nodiscard]] std::optional<std::int64_t> total() const { return total_; }
   /// When the last report was heard.
   [[nodiscard]] Duration heard_at() const { return last_.at; }
 
@@ -65,7 +73,8 @@ class ReportedProgress {
     std::int64_t iteration = 0;
     Duration at{};
   };
-  bool heard_ = false;
+  bool heard_ = false, again_ = false;
+  std::int64_t begun_at_ = 0;
   std::optional<std::int64_t> total_;
   Mark first_, older_, newer_, last_;
 };

@@ -31,6 +31,7 @@ ExpectedEnd not_before(Moment now, Instant end, TimeSource source) {
 KnownJobTimes times_of(const LiveJob& job) {
   KnownJobTimes times = declared_times(job.record.spec);
   times.reported = job.reported;
+  times.measured = job.measured;
   return times;
 }
 
@@ -55,6 +56,13 @@ std::optional<ExpectedEnd> expected_end(const LiveJob& job, const GpuModel& mode
                       time->source);
   const Instant began = attempt.record.began.value_or(now.wall);
   return not_before(now, began + part(time->time, 1 - begins_with(job)), time->source);
+}
+
+std::optional<ExpectedTime> expected_run(const LiveJob& job, const GpuModel& model,
+                                         const Profile* profile) {
+  auto time = time_on(times_of(job), model, profile);
+  if (time) time->time = part(time->time, 1 - begins_with(job));
+  return time;
 }
 
 bool learn_pace(LiveJob& job, const LiveAttempt& attempt, const GpuModel& model, Duration steady) {

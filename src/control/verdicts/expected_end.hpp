@@ -24,6 +24,11 @@ struct ExpectedEnd {
 [[nodiscard]] std::optional<ExpectedEnd> expected_end(const LiveJob& job, const GpuModel& model,
                                                       Moment now);
 
+/// How long an attempt that begins now runs on the profile, or on the whole GPU where that is null;
+/// empty where nothing is known.
+[[nodiscard]] std::optional<ExpectedTime> expected_run(const LiveJob& job, const GpuModel& model,
+                                                       const Profile* profile);
+
 /// Takes over what the attempt's reports say of the job's pace on its profile, and how much of its
 /// work is done. Returns whether the pace is known.
 bool learn_pace(LiveJob& job, const LiveAttempt& attempt, const GpuModel& model, Duration steady);

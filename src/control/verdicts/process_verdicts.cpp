@@ -137,8 +137,11 @@ AttemptVerdict judge_end(const LiveJob& job, std::int64_t number, const ProcessO
       !attempt.record.end && !other &&
       ran_out_of_memory(job.record.spec, attempt, outcome, rules.out_of_memory_codes);
   const bool done = *code == 0 && has_done_its_work(job.record.spec, attempt, outcome);
-  AttemptVerdict verdict{
-      starved ? AttemptEnd::out_of_memory : AttemptEnd::ended_itself, in_words(outcome), code, {}};
+  AttemptVerdict verdict{starved ? AttemptEnd::out_of_memory : AttemptEnd::ended_itself,
+                         in_words(outcome),
+                         code,
+                         {},
+                         outcome.lasted};
   if (is_final(job.record.state)) return verdict;
   if (done && job.replica != number) {
     verdict.job = finished(JobState::finished, {}, code);

@@ -44,6 +44,7 @@ struct AttemptVerdict {
   std::string why;
   std::optional<int> exit_code;
   JobVerdict job;
+  std::optional<Duration> lasted = {};  // of its process
 };
 
 /// What judging the end of a process needs beside the job.

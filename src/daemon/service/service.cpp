@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::size_t most_events_at_once = 1000, events_a_piece = 250;
 constexpr std::size_t most_waiting_calls = 4096;
+constexpr std::size_t profiles_a_piece = 200;
 
 }  // namespace
 
@@ -33,6 +34,7 @@ std::span<const Service::Route> Service::table() {
       {{"GET", "/v1/jobs/{job}/wait", everyone}, &Service::wait_for_job},
       {{"POST", "/v1/jobs/{job}/cancel", everyone}, &Service::cancel_job},
       {{"GET", "/v1/jobs/{job}/logs", everyone}, &Service::logs},
+      {{"GET", "/v1/profiles", everyone}, &Service::list_profiles},
       {{"GET", "/v1/gpus", everyone}, &Service::list_gpus},
       {{"GET", "/v1/instances", everyone}, &Service::list_instances},
       {{"POST", "/v1/gpus/{gpu}/drain", operators}, &Service::drain},
@@ -203,6 +205,10 @@ void Service::status(const ApiCallPtr& call) {
   status.jobs = {counts[JobState::queued], counts[JobState::starting], counts[JobState::running],
                  counts[JobState::stopping]};
   status.gpus = std::ssize(doors_.control.gpus());
+  const auto whose =
+      call->operates ? std::nullopt : std::optional<std::uint32_t>(call->request.peer.uid);
+  for (const PredictionErrors& each : doors_.control.prediction_errors(whose))
+    status.predictions.push_back(prediction_errors_view(each));
   status.troubles = doors_.control.troubles();
   status.notices = facts_.notices;
   status.state_directory = facts_.state_directory;
@@ -245,6 +251,46 @@ void Service::openapi(const ApiCallPtr& call) {
   HttpResponse response;
   response.body = openapi_text();
   call->reply(std::move(response));
+}
+
+// What jobs taught.
+
+/// Records being written for one answer.
+struct ProfileListing {
+  ApiCallPtr call;
+  std::vector<LearntProfile> records;
+  std::size_t next = 0;
+  std::string text;
+};
+
+bool Service::profile_piece(ProfileListing& listing) {
+  const std::size_t end = std::min(listing.records.size(), listing.next + profiles_a_piece);
+  for (; listing.next < end; ++listing.next) {
+    LearntProfile& each = listing.records[listing.next];
+    each.record.extra["x-uid"] = fmt::format("{}", each.uid);
+    if (listing.next > 0) listing.text += ',';
+    listing.text += profile_text(each.record);
+  }
+  if (listing.next < listing.records.size()) return true;
+  HttpResponse response;
+  response.body = fmt::format("{{\"profiles\":[{}]}}\n", listing.text);
+  listing.call->reply(std::move(response));
+  return false;
+}
+
+void Service::list_profiles(const ApiCallPtr& call) {
+  const auto user = call->text("user");
+  if (!call->query_is_fine()) return;
+  const auto whose = user_meant(call, user);
+  if (!whose) return;
+  const auto listing = std::make_shared<ProfileListing>();
+  listing->call = call;
+  for (const auto& [uid, repository] : doors_.control.learnt().by_user()) {
+    if (*whose && uid != **whose) continue;
+    for (const auto& [key, record] : repository.records())
+      listing->records.push_back({uid, record});
+  }
+  in_pieces(call, [this, listing] { return profile_piece(*listing); });
 }
 
 // GPUs.

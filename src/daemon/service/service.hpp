@@ -92,6 +92,7 @@ class Service {
   // service.cpp
   void health(const ApiCallPtr& call);
   void status(const ApiCallPtr& call);
+  void list_profiles(const ApiCallPtr& call);
   void list_gpus(const ApiCallPtr& call);
   void list_instances(const ApiCallPtr& call);
   void drain(const ApiCallPtr& call);
@@ -135,6 +136,11 @@ class Service {
   [[nodiscard]] bool stored_piece(struct JobListing& listing);
   [[nodiscard]] bool list_piece(struct JobListing& listing);
   [[nodiscard]] bool event_piece(struct EventListing& listing);
+  [[nodiscard]] bool profile_piece(struct ProfileListing& listing);
+  /// Whose things a query is about that names a user, a uid or `all`, or nobody: the client's own.
+  /// The inner one is empty for all users; the outer one where the query was refused.
+  [[nodiscard]] std::optional<std::optional<std::uint32_t>> user_meant(
+      const ApiCallPtr& call, const std::optional<std::string>& user);
   /// Work in pieces, one in each turn of the loop; `piece` returns whether there is more. It ends
   /// early if the client has hung up.
   void in_pieces(const ApiCallPtr& call, std::function<bool()> piece);

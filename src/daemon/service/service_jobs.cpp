@@ -283,6 +283,30 @@ ApiJob Service::list_view(const JobRecord& job, const AttemptRecord* stored,
   return view;
 }
 
+std::optional<std::optional<std::uint32_t>> Service::user_meant(
+    const ApiCallPtr& call, const std::optional<std::string>& user) {
+  std::optional<std::uint32_t> uid = call->request.peer.uid;
+  if (user && *user == "all") {
+    uid.reset();
+  } else if (user && *user != call->user) {
+    const auto number = parse_integer(*user);
+    if (number && *number >= 0 && *number <= UINT32_MAX)
+      uid = static_cast<std::uint32_t>(*number);
+    else
+      uid = call->operates ? UserBook::uid_of(*user) : std::nullopt;  // others do not look up
+    if (!uid && call->operates) {
+      call->no_such("user", *user);
+      return std::nullopt;
+    }
+  }
+  if (!call->operates && uid != call->request.peer.uid) {
+    call->refuse(Error{ErrorKind::infeasible, "query: user", "only operators see others' jobs", ""},
+                 403);
+    return std::nullopt;
+  }
+  return uid;
+}
+
 /// The query of a list of jobs; nothing if it was refused.
 std::optional<JobQuery> Service::job_query(const ApiCallPtr& call) {
   JobQuery query;
@@ -301,26 +325,9 @@ std::optional<JobQuery> Service::job_query(const ApiCallPtr& call) {
     }
     if (is_final(*query.state)) query.final_too = true;
   }
-  query.uid = call->request.peer.uid;
-  if (user && *user == "all") {
-    query.uid.reset();
-  } else if (user && *user != call->user) {
-    const auto number = parse_integer(*user);
-    if (number && *number >= 0 && *number <= UINT32_MAX)
-      query.uid = static_cast<std::uint32_t>(*number);
-    else
-      query.uid =
-          call->operates ? UserBook::uid_of(*user) : std::nullopt;  // nobody else has it looked up
-    if (!query.uid && call->operates) {
-      call->no_such("user", *user);
-      return std::nullopt;
-    }
-  }
-  if (!call->operates && query.uid != call->request.peer.uid) {
-    call->refuse(Error{ErrorKind::infeasible, "query: user", "only operators see others' jobs", ""},
-                 403);
-    return std::nullopt;
-  }
+  const auto whose = user_meant(call, user);
+  if (!whose) return std::nullopt;
+  query.uid = *whose;
   return query;
 }
 

@@ -92,6 +92,18 @@ ApiAttempt attempt_view(const AttemptRecord& attempt, const GpuIndexOf& index_of
   view.why = attempt.why;
   view.exit_code = attempt.exit_code;
   view.peak = attempt.peak;
+  view.predicted = attempt.predicted;
+  if (attempt.predicted_by) view.predicted_by = std::string(name(*attempt.predicted_by));
+  view.lasted = attempt.lasted;
+  return view;
+}
+
+ApiPredictionErrors prediction_errors_view(const PredictionErrors& errors) {
+  ApiPredictionErrors view;
+  if (errors.source) view.by = std::string(name(*errors.source));
+  view.count = static_cast<std::int64_t>(errors.count);
+  view.median = errors.median;
+  view.p90 = errors.p90;
   return view;
 }
 

@@ -20,6 +20,7 @@ using GpuIndexOf = std::function<std::int64_t(const std::string&)>;
 /// When it is expected to end, and how that is known.
 void add_expected_end(ApiJob& view, const std::optional<ExpectedEnd>& end);
 [[nodiscard]] ApiAttempt attempt_view(const AttemptRecord& attempt, const GpuIndexOf& index_of);
+[[nodiscard]] ApiPredictionErrors prediction_errors_view(const PredictionErrors& errors);
 /// `sees`: whether the client may know of this job.
 [[nodiscard]] ApiGpu gpu_view(const GpuStatus& gpu, const std::function<bool(JobNumber)>& sees);
 [[nodiscard]] ApiEvent event_view(const EventRecord& event);

@@ -15,6 +15,14 @@ constexpr std::int64_t application =
     0x436c6561;  // "Clea", by which the database is known as one of ours
 constexpr std::int64_t most_checked = 64 << 20;  // bytes; about a tenth of a second
 
+/// Came with schema 2.
+std::string learnt_table() {
+  return "CREATE TABLE learnt (" + column_definitions(learnt_columns()) +
+         R"(, PRIMARY KEY (uid, application, batch, gpu_model, profile)
+) STRICT, WITHOUT ROWID;
+)";
+}
+
 // Times are nanoseconds since 1970. A job that is final stays final.
 std::string schema() {
   return "CREATE TABLE jobs (" + column_definitions(job_columns()) + R"() STRICT;
@@ -38,7 +46,7 @@ CREATE TABLE events ()" +
 CREATE TABLE settings (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE numbers (name TEXT PRIMARY KEY, highest INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 INSERT INTO numbers VALUES ('job', 0), ('event', 0);
-)";
+)" + learnt_table();
 }
 
 template <class Record>
@@ -49,16 +57,18 @@ std::int64_t newest(std::span<const StoreColumn<Record>> columns) {
 /// That of the newest column.
 std::int64_t schema_version() {
   return std::max({newest(job_columns()), newest(attempt_columns()), newest(instance_columns()),
-                   newest(event_columns())});
+                   newest(event_columns()), newest(learnt_columns())});
 }
 
-/// Adds the columns that came after the schema `from`.
+/// Adds the tables and columns that came after the schema `from`.
 Result<void> upgrade_schema(SqliteConnection& connection, std::int64_t from) {
-  return connection.run(fmt::format("BEGIN IMMEDIATE; {}{}{}{} PRAGMA user_version = {}; COMMIT",
+  const std::string learnt =
+      from < 2 ? learnt_table() : upgrade_statements("learnt", learnt_columns(), from);
+  return connection.run(fmt::format("BEGIN IMMEDIATE; {}{}{}{}{} PRAGMA user_version = {}; COMMIT",
                                     upgrade_statements("jobs", job_columns(), from),
                                     upgrade_statements("attempts", attempt_columns(), from),
                                     upgrade_statements("instances", instance_columns(), from),
-                                    upgrade_statements("events", event_columns(), from),
+                                    upgrade_statements("events", event_columns(), from), learnt,
                                     schema_version()));
 }
 
@@ -190,6 +200,7 @@ Result<SqliteStore::Numbers> SqliteStore::put(const StoreBatch& batch) {
   if (done) done = put_instances(batch);
   if (done) done = put_events(batch, numbers);
   if (done) done = put_settings(batch);
+  if (done) done = put_learnt(batch);
   if (done) done = forget(batch);
   if (done && numbers != numbers_) done = put_numbers(numbers);
   if (!done) return std::unexpected(done.error());
@@ -277,6 +288,28 @@ Result<void> SqliteStore::put_settings(const StoreBatch& batch) {
                                     "UPDATE SET value = ?2")
                                 .with(key, value)
                                 .done();
+    if (!done) return done;
+  }
+  return {};
+}
+
+Result<void> SqliteStore::put_learnt(const StoreBatch& batch) {
+  static const std::string put = fmt::format(
+      "{} ON CONFLICT (uid, application, batch, gpu_model, profile) DO UPDATE SET {}",
+      insert_statement("learnt", learnt_columns()), upsert_assignments(learnt_columns(), 5));
+  for (const LearntProfile& each : batch.learnt) {
+    SqliteRun run = connection_.use(put);
+    put_columns(run, learnt_columns(), each, true);
+    if (const auto done = run.done(); !done) return done;
+  }
+  for (const LearntKey& each : batch.unlearnt) {
+    const auto done = connection_
+                          .use(
+                              "DELETE FROM learnt WHERE uid = ?1 AND application = ?2 AND batch = "
+                              "?3 AND gpu_model = ?4 AND profile = ?5")
+                          .with(each.uid, each.profile.application, each.profile.batch,
+                                each.profile.gpu_model, each.profile.profile)
+                          .done();
     if (!done) return done;
   }
   return {};

@@ -68,8 +68,10 @@ class SqliteStore final : public Store {
   [[nodiscard]] Result<void> put_events(const StoreBatch& batch, Numbers& numbers);
   [[nodiscard]] Result<void> put_instances(const StoreBatch& batch);
   [[nodiscard]] Result<void> put_settings(const StoreBatch& batch);
+  [[nodiscard]] Result<void> put_learnt(const StoreBatch& batch);
   [[nodiscard]] Result<void> forget(const StoreBatch& batch);
   [[nodiscard]] Result<std::vector<JobRecord>> read_jobs(SqliteRun& run) const;
+  [[nodiscard]] Result<std::vector<LearntProfile>> read_learnt();
   [[nodiscard]] Error broken(std::string message) const;
   void give_back_room(std::size_t pages);
 

@@ -112,6 +112,19 @@ Result<std::vector<JobRecord>> SqliteStore::read_jobs(SqliteRun& run) const {
   return all;
 }
 
+Result<std::vector<LearntProfile>> SqliteStore::read_learnt() {
+  SqliteRun run = connection_.use(
+      fmt::format("SELECT {} FROM learnt ORDER BY uid, application, gpu_model, batch, profile",
+                  column_names(learnt_columns(), "learnt")));
+  const std::string place = fmt::format("{}: learnt", shown(file_.path().string(), 200));
+  std::vector<LearntProfile> all;
+  // It is advice: a daemon does without what it cannot read.
+  while (run.row())
+    if (!take_columns(run, learnt_columns(), all.emplace_back(), place)) all.pop_back();
+  if (const auto fine = run.state(); !fine) return std::unexpected(fine.error());
+  return all;
+}
+
 Result<StoreContents> SqliteStore::load() {
   StoreContents contents;
   SqliteRun open_jobs =
@@ -146,6 +159,9 @@ Result<StoreContents> SqliteStore::load() {
     contents.settings[key] = settings.text();
   }
   if (const auto fine = settings.state(); !fine) return std::unexpected(fine.error());
+  auto learnt = read_learnt();
+  if (!learnt) return std::unexpected(learnt.error());
+  contents.learnt = std::move(*learnt);
   contents.last_job = numbers_.job;
   contents.last_event = numbers_.event;
   return contents;

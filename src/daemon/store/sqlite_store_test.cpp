@@ -165,9 +165,9 @@ TEST_F(SqliteFile, WaitsForNoOtherProgramThatHasItOpen) {
 
 TEST_F(SqliteFile, OfANewerSchemaIsRefused) {
   ASSERT_TRUE(open()->write(batch_of(1), Durability::synced));
+  sql("PRAGMA user_version = 3");
+  expect_refused("newer Cleave: its schema is 3, this program knows 2");
   sql("PRAGMA user_version = 2");
-  expect_refused("newer Cleave: its schema is 2, this program knows 1");
-  sql("PRAGMA user_version = 1");
   EXPECT_EQ(whole_batches(*open()), 1) << "and nothing happened to it";
 }
 
@@ -184,7 +184,11 @@ TEST(StoreColumns, AreThese) {
             "attempt INTEGER NOT NULL, gpu TEXT NOT NULL, device TEXT NOT NULL, "
             "profile TEXT NOT NULL, start INTEGER NOT NULL, started_ns INTEGER NOT NULL, "
             "began_ns INTEGER, ended_ns INTEGER, \"end\" TEXT, why TEXT NOT NULL, "
-            "exit_code INTEGER, peak_mib INTEGER");
+            "exit_code INTEGER, peak_mib INTEGER, predicted_ns INTEGER, predicted_by TEXT, "
+            "lasted_ns INTEGER");
+  EXPECT_EQ(column_definitions(learnt_columns()),
+            "uid INTEGER NOT NULL, application TEXT NOT NULL, batch INTEGER NOT NULL, "
+            "gpu_model TEXT NOT NULL, profile TEXT NOT NULL, record TEXT NOT NULL");
   EXPECT_EQ(column_definitions(instance_columns()),
             "device TEXT PRIMARY KEY, gpu TEXT NOT NULL, profile TEXT NOT NULL, "
             "start INTEGER NOT NULL, made_ns INTEGER NOT NULL, gone_ns INTEGER");
@@ -196,6 +200,31 @@ TEST(StoreColumns, AreThese) {
   EXPECT_EQ(update_statement("jobs", job_columns().first(4)),
             "UPDATE jobs SET state = ?2 WHERE number = ?1")
       << "the user and the time of submission stay";
+}
+
+TEST_F(SqliteFile, OfTheFirstSchemaLearnsFromNowOn) {
+  ASSERT_TRUE(open()->write(batch_of(1), Durability::synced));
+  sql("ALTER TABLE attempts DROP COLUMN predicted_ns; ALTER TABLE attempts DROP COLUMN "
+      "predicted_by; ALTER TABLE attempts DROP COLUMN lasted_ns; DROP TABLE learnt; "
+      "PRAGMA user_version = 1");
+  StoreBatch batch;
+  LearntProfile learnt;
+  learnt.uid = 1000;
+  learnt.record.key = {"resnet", "A100-40GB", 64, "2g.10gb", false};
+  learnt.record.time_s = 0.1;
+  batch.learnt.push_back(learnt);
+  {
+    const auto store = open();
+    EXPECT_EQ(whole_batches(*store), 1) << "what was there is there";
+    ASSERT_TRUE(store->write(batch, Durability::synced));
+  }
+  const auto contents = open()->load();
+  ASSERT_TRUE(contents);
+  EXPECT_TRUE(contents->learnt == batch.learnt);
+  sql("UPDATE learnt SET record = '{'");
+  const auto damaged = open()->load();
+  ASSERT_TRUE(damaged) << "a daemon begins without what it cannot read of this";
+  EXPECT_TRUE(damaged->learnt.empty());
 }
 
 TEST_F(SqliteFile, OfAnEarlierSchemaGetsTheColumnsThatCameLater) {

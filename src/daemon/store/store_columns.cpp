@@ -40,6 +40,10 @@ void take(SqliteRun& run, std::optional<std::uint32_t>& value) {
   value.reset();
   if (const auto number = run.integer_if()) value = static_cast<std::uint32_t>(*number);
 }
+void take(SqliteRun& run, std::optional<Duration>& value) {
+  value.reset();
+  if (const auto number = run.integer_if()) value = Duration{*number};
+}
 void take(SqliteRun& run, std::optional<MiB>& value) {
   value.reset();
   if (const auto number = run.integer_if()) value = MiB{*number};
@@ -48,6 +52,9 @@ void take(SqliteRun& run, std::optional<MiB>& value) {
 template <class Value>
 void put(SqliteRun& run, const Value& value) {
   run.with(value);
+}
+void put(SqliteRun& run, const std::optional<Duration>& value) {
+  run.with(value ? std::optional(value->count()) : std::nullopt);
 }
 void put(SqliteRun& run, const std::optional<MiB>& value) {
   run.with(value ? std::optional(value->value) : std::nullopt);
@@ -147,6 +154,36 @@ Result<void> take_end(SqliteRun& run, AttemptRecord& attempt, const std::string&
   return {};
 }
 
+void put_source(SqliteRun& run, const AttemptRecord& attempt) {
+  run.with(attempt.predicted_by ? std::optional(name(*attempt.predicted_by)) : std::nullopt);
+}
+Result<void> take_source(SqliteRun& run, AttemptRecord& attempt, const std::string& place) {
+  const auto word = run.text_if();
+  if (!word) return {};
+  attempt.predicted_by = parse_time_source(*word);
+  if (!attempt.predicted_by) return unknown_word(place, *word);
+  return {};
+}
+
+/// The record is one line of a profile repository.
+Result<void> take_profile(SqliteRun& run, LearntProfile& learnt, const std::string& place) {
+  ProfileRepository one;
+  const auto read = add_profiles(one, run.text(), place, MergeRule::replace);
+  if (!read) return std::unexpected(read.error());
+  if (one.records().size() != 1)
+    return fail(ErrorKind::bad_input, place, "this is not one record of a profile repository",
+                "the database is damaged, or a newer Cleave wrote it");
+  learnt.record = one.records().begin()->second;
+  return {};
+}
+
+/// A column that was added by the schema of this number.
+template <class Record>
+constexpr StoreColumn<Record> since(std::int64_t schema, StoreColumn<Record> one) {
+  one.since = schema;
+  return one;
+}
+
 }  // namespace
 
 std::span<const StoreColumn<JobRecord>> job_columns() {
@@ -206,6 +243,9 @@ std::span<const StoreColumn<AttemptRecord>> attempt_columns() {
       column<&Attempt::why>("why"),
       column<&Attempt::exit_code>("exit_code"),
       column<&Attempt::peak>("peak_mib"),
+      since(2, column<&Attempt::predicted>("predicted_ns")),
+      {"predicted_by", "TEXT", put_source, take_source, false, 2},
+      since(2, column<&Attempt::lasted>("lasted_ns")),
   };
   return columns;
 }
@@ -219,6 +259,29 @@ std::span<const StoreColumn<InstanceRecord>> instance_columns() {
       column<&Instance::start>("start"),
       column<&Instance::made>("made_ns"),
       column<&Instance::gone>("gone_ns"),
+  };
+  return columns;
+}
+
+std::span<const StoreColumn<LearntProfile>> learnt_columns() {
+  using Learnt = LearntProfile;
+  static const StoreColumn<Learnt> columns[] = {
+      {"uid", "INTEGER NOT NULL", [](SqliteRun& run, const Learnt& each) { run.with(each.uid); },
+       [](SqliteRun& run, Learnt& each, const std::string&) -> Result<void> {
+         each.uid = static_cast<std::uint32_t>(run.integer());
+         return {};
+       }},
+      {"application", "TEXT NOT NULL",
+       [](SqliteRun& run, const Learnt& each) { run.with(each.record.key.application); }},
+      {"batch", "INTEGER NOT NULL",
+       [](SqliteRun& run, const Learnt& each) { run.with(each.record.key.batch); }},
+      {"gpu_model", "TEXT NOT NULL",
+       [](SqliteRun& run, const Learnt& each) { run.with(each.record.key.gpu_model); }},
+      {"profile", "TEXT NOT NULL",
+       [](SqliteRun& run, const Learnt& each) { run.with(each.record.key.profile); }},
+      {"record", "TEXT NOT NULL",
+       [](SqliteRun& run, const Learnt& each) { run.with(profile_text(each.record)); },
+       take_profile},
   };
   return columns;
 }

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "control/job_record.hpp"
+#include "control/learnt_profile.hpp"
 #include "daemon/store/sqlite.hpp"
 
 namespace cleave {
@@ -30,6 +31,7 @@ struct StoreColumn {
 [[nodiscard]] std::span<const StoreColumn<AttemptRecord>> attempt_columns();
 [[nodiscard]] std::span<const StoreColumn<InstanceRecord>> instance_columns();
 [[nodiscard]] std::span<const StoreColumn<EventRecord>> event_columns();
+[[nodiscard]] std::span<const StoreColumn<LearntProfile>> learnt_columns();
 
 /// What statements are made of: "number INTEGER PRIMARY KEY, uid INTEGER NOT NULL"
 template <class Record>

@@ -22,6 +22,7 @@ struct PlainStore {
   std::vector<InstanceRecord> instances;
   std::vector<EventRecord> events;
   std::map<std::string, std::string> settings;
+  std::vector<LearntProfile> learnt;
   JobNumber last_job = 0;
   std::int64_t last_event = 0;
 
@@ -50,6 +51,10 @@ struct PlainStore {
       settings.erase(key);
       if (!value.empty()) settings[key] = value;
     }
+    for (const LearntProfile& each : batch.learnt)
+      put(learnt, each, [](const LearntProfile& one) { return one.key(); });
+    for (const LearntKey& gone : batch.unlearnt)
+      std::erase_if(learnt, [&](const LearntProfile& each) { return each.key() == gone; });
     for (const JobNumber number : batch.forgotten) {
       std::erase_if(jobs, [&](const JobRecord& each) { return each.number == number; });
       std::erase_if(commands, [&](const auto& each) { return each.first == number; });
@@ -121,6 +126,11 @@ StoreBatch any_batch(RandomRecords& any, const PlainStore& plain) {
   for (std::uint64_t left = any.random.below(4), number = 0; left > 0; --left)
     batch.events.push_back(any.any_event(plain.last_event + static_cast<std::int64_t>(++number)));
   if (any.chance(0.3)) batch.settings.emplace_back(any.any_text(), any.any_text());
+  if (any.chance(0.5)) batch.learnt.push_back(any.any_learnt());
+  if (any.chance(0.2)) {
+    const LearntKey gone = any.any_learnt().key();
+    if (batch.learnt.empty() || batch.learnt[0].key() != gone) batch.unlearnt.push_back(gone);
+  }
   return batch;
 }
 
@@ -185,6 +195,7 @@ class EveryStore : public testing::TestWithParam<const char*> {
     EXPECT_EQ(contents->over, over);
     EXPECT_TRUE(contents->instances == instances);
     EXPECT_EQ(contents->settings, plain.settings);
+    EXPECT_TRUE(contents->learnt == plain.learnt);
     EXPECT_EQ(contents->last_job, plain.last_job);
     EXPECT_EQ(contents->last_event, plain.last_event);
   }
