@@ -4,6 +4,7 @@
 
 #include "base/format.hpp"
 #include "base/text.hpp"
+#include "engine/queue/queue_rules.hpp"
 #include "engine/schedulers/dyna_p.hpp"
 #include "engine/schedulers/full_gpu.hpp"
 #include "engine/schedulers/miso.hpp"
@@ -26,7 +27,7 @@ const SchedulerRow table[] = {
      .priority = by_priority,
      .fcfs = true,
      .whole_gpus = true,
-     .options = {},
+     .options = queue_options,
      .make = make_full_gpu},
     {.name = "static",
      .summary = "instances that are made once and never changed",
@@ -40,6 +41,7 @@ const SchedulerRow table[] = {
      .summary = "jobs by size, smallest first: each GPU cut for one size at a time",
      .source = "Managing Multi Instance GPUs, 4.3",
      .priority = "within a size, and for the size that an empty GPU is cut for next",
+     .by_profile = true,
      .options = scheme_a_options(),
      .make = make_scheme_a},
     {.name = "scheme-b",
@@ -47,13 +49,15 @@ const SchedulerRow table[] = {
      .source = "Managing Multi Instance GPUs, 4.3",
      .priority = by_priority,
      .fcfs = true,
-     .options = {},
+     .by_profile = true,
+     .options = scheme_b_options(),
      .make = make_scheme_b},
     {.name = "online",
      .summary = "an instance for each job as it arrives; jobs move when another has left",
      .source = "An Online Fragmentation-Aware Scheduler, IV",
      .priority = by_priority,
      .fcfs = true,
+     .by_profile = true,
      .options = online_options(),
      .make = make_online},
     {.name = "miso",
@@ -84,6 +88,12 @@ const SchedulerRow table[] = {
 
 std::span<const SchedulerRow> schedulers() {
   return table;
+}
+
+bool keeps_order(const SchedulerSpec& spec) {
+  if (!spec.options.contains("backfill")) return spec.row->fcfs;
+  const auto rules = queue_rules(spec.options);
+  return spec.row->fcfs && rules && rules->plain();
 }
 
 Result<SchedulerSpec> parse_scheduler(std::string_view spec) {

@@ -100,7 +100,7 @@ struct SchedulerRow {
   /// How it honours the priority of jobs (JobFacts::priority), in words; empty: it does not.
   std::string_view priority;
   /// No job begins for the first time after one of the same priority that was submitted later, nor
-  /// after one of lower priority that waited with it.
+  /// after one of lower priority that waited with it, unless options of its queue say otherwise.
   bool fcfs = false;
   /// It stops jobs and starts them elsewhere (StopJob for room, CheckpointJob), whether they say
   /// that they may be restarted or not. Where that matters, it is only used with jobs that do.
@@ -109,6 +109,9 @@ struct SchedulerRow {
   bool furnishes = false;
   /// It puts jobs on whole GPUs, with MIG off.
   bool whole_gpus = false;
+  /// It gives a job the profile that the job names, and chooses none itself: where a submission
+  /// leaves the size to the daemon, measurements may name one.
+  bool by_profile = false;
   /// It is there to show what true times would be worth: simulations tell it no predicted ones.
   bool truth = false;
   std::span<const OptionRow> options;
@@ -125,6 +128,9 @@ struct SchedulerSpec {
   OptionTexts options;  // complete
   std::string text;     // as written
 };
+
+/// Whether the row's promise of `fcfs` holds with these options.
+[[nodiscard]] bool keeps_order(const SchedulerSpec& spec);
 
 [[nodiscard]] Result<SchedulerSpec> parse_scheduler(std::string_view spec);
 /// Several, separated by commas; names the same spec only once.

@@ -8,7 +8,7 @@
 #include <map>
 #include <vector>
 
-#include "engine/job_queue.hpp"
+#include "engine/queue/job_queue.hpp"
 #include "engine/scheduler.hpp"
 
 namespace cleave {
@@ -73,6 +73,15 @@ class Seats {
   /// Creates an idle instance, after destroying idle ones in its way.
   void create(GpuId gpu, PlacementId placement, std::vector<Command>& commands);
   void destroy(GpuId gpu, PlacementId placement, std::vector<Command>& commands);
+
+  /// The GPU, which takes work, takes none for the moment, or again.
+  void set_aside(GpuId gpu, bool aside) {
+    if (aside) {
+      fleet_.withdraw(gpu);
+    } else {
+      fleet_.restore(gpu);
+    }
+  }
 
   // What becomes of seats and fleet with the events that change these alone. Each returns the jobs
   // that wait again.

@@ -145,6 +145,27 @@ TEST(OffloadedJobs, TakeTheSmallerInstanceWhereThatIsWorthIt) {
   }
 }
 
+// The job that scales wants its slices by speed; by reward it takes the small instance that it
+// fills, unless performance counts for much.
+TEST(OffloadedJobs, AreWeighedByTheirRewardWhereThatIsAskedFor) {
+  const std::string offer = R"(, "offload_mib": 2000, "offload_touches": 10)";
+  const std::string blocks = R"({"id": "z", "profile": "4g.20gb", "duration_s": 1000})"
+                             "\n"
+                             R"({"id": "y", "profile": "1g.5gb", "duration_s": 1000})"
+                             "\n";
+  const std::string light = blocks + job("a", std::string(floor_only) + offer, 1);
+  const std::string heavy = blocks + job("a", R"("duration_s": 100)" + offer, 1);
+  for (const std::string scheduler : {"online:migration=off;", "scheme-b:"}) {
+    const auto offloads = [&](const std::string& jobs, const std::string& options) {
+      return run(jobs, scheduler + options).summary.offloads;
+    };
+    EXPECT_EQ(offloads(light, "offload=never"), 0U) << scheduler;
+    EXPECT_EQ(offloads(light, "offload=reward"), 1U) << scheduler;
+    EXPECT_EQ(offloads(heavy, "offload=reward"), 1U) << scheduler;
+    EXPECT_EQ(offloads(heavy, "offload=reward;alpha=3"), 0U) << scheduler;
+  }
+}
+
 // Nothing is offloaded by a job that does not say how often it touches what is on the host.
 TEST(OffloadedJobs, OffersWithoutTouchesChangeNoByte) {
   Random random(3);
@@ -177,7 +198,8 @@ TEST(OffloadedJobs, EverySchedulerFinishesThem) {
           i, 2 * i, 3000 + random.below(20'000), 1 + random.below(20), random.below(20),
           random.below(9000), random.below(20));
     for (const char* spec : {"online", "scheme-a", "scheme-b", "miso", "dyna-p", "full-gpu",
-                             "static:layout=2g.10gb@0+2g.10gb@2+3g.20gb@4"}) {
+                             "static:layout=2g.10gb@0+2g.10gb@2+3g.20gb@4", "online:offload=reward",
+                             "scheme-b:offload=reward;alpha=1"}) {
       const Ended all = run(jobs, spec);
       EXPECT_EQ(all.summary.finished + all.summary.rejected, 40U) << spec << seed;
       EXPECT_EQ(all.summary.oom_restarts, 0U) << spec << seed;

@@ -29,8 +29,8 @@
 #include <string>
 
 #include "base/result.hpp"
-#include "engine/application_times.hpp"
 #include "engine/engine.hpp"
+#include "forecast/time/application_times.hpp"
 #include "model/fleet_file.hpp"
 #include "model/job.hpp"
 #include "model/run_summary.hpp"

@@ -91,6 +91,7 @@ void LawChecker::on(const RunEvent& event) {
   if (event.gpu && event.kind != Kind::evicted && event.kind != Kind::gpu_returned &&
       gpus_[index(*event.gpu)].absent)
     return violation(event, "the GPU is absent");
+  if (options_.overtakes) check_longest_wait(event);
   switch (event.kind) {
     case Kind::submitted:
       return submitted(event);
@@ -209,6 +210,35 @@ void LawChecker::check_order(const RunEvent& event) {
     violation(event, fmt::format("it overtakes job {}, which waits", in_turn_.begin()->second));
 }
 
+/// Before the event is booked.
+void LawChecker::check_longest_wait(const RunEvent& event) {
+  if (in_turn_.empty()) return longest_.reset();
+  if (!longest_ || longest_->turn != *in_turn_.begin())
+    longest_ = {.turn = *in_turn_.begin(), .since = event.at};
+  const bool moved = event.kind == Kind::gpu_lost || event.kind == Kind::gpu_returned ||
+                     event.kind == Kind::stopped;
+  if (moved || std::ranges::any_of(gpus_, &Gpu::absent)) {
+    longest_->since = event.at;
+    longest_->left.reset();
+  }
+  const bool borne = longest_->overtaken >= *options_.overtakes;
+  if (borne && !longest_->left && event.at > longest_->since) {
+    longest_->left.emplace();
+    for (std::size_t i = 0; i < jobs_.size(); ++i)
+      if (jobs_[i].state == JobState::running) longest_->left->insert(static_cast<JobId>(i));
+  }
+  if (event.kind == Kind::started) {
+    const auto turn_of = turn(*event.job);
+    if (turn_of == longest_->turn || !in_turn_.contains(turn_of)) return;
+    if (longest_->left && longest_->left->empty())
+      violation(event, fmt::format("job {} has waited for all that were before it",
+                                   longest_->turn.second));
+    if (++longest_->overtaken == *options_.overtakes) longest_->since = event.at;
+  } else if (event.job && longest_->left && event.kind != Kind::migrated) {
+    longest_->left->erase(*event.job);
+  }
+}
+
 /// By looking at all that wait.
 void LawChecker::check_alike(const RunEvent& event) {
   for (const auto& [priority, job] : in_turn_) {
@@ -233,6 +263,23 @@ bool LawChecker::alike(JobId a, JobId b) const {
          details->batch == others->batch && !details->growth && !others->growth;
 }
 
+/// By looking at all that run.
+void LawChecker::check_user(const RunEvent& event) {
+  if (!options_.user_jobs) return;
+  const auto owner = [&](JobId job) {
+    const JobDetails* details = workload_.details_of(workload_.jobs[index(job)]);
+    return details == nullptr ? std::pair<std::optional<std::string>, std::optional<std::string>>()
+                              : std::pair(details->account, details->user);
+  };
+  std::int64_t jobs = 0;
+  const auto add = [&](JobId job) { jobs += owner(job) == owner(*event.job) ? 1 : 0; };
+  for (const Gpu& gpu : gpus_) {
+    if (gpu.whole) add(*gpu.whole);
+    for (const Instance& each : gpu.instances) std::ranges::for_each(each.jobs, add);
+  }
+  if (jobs > *options_.user_jobs) violation(event, fmt::format("its user has {} jobs then", jobs));
+}
+
 void LawChecker::check_memory(const RunEvent& event) {
   const JobAccount& account = jobs_[index(*event.job)];
   const auto has = usable(*event.gpu, event.placement);
@@ -252,6 +299,7 @@ void LawChecker::started(const RunEvent& event) {
   check_memory(event);
   Gpu& gpu = gpus_[index(*event.gpu)];
   event.placement ? started_on_instance(event) : started_on_whole_gpu(event, gpu);
+  check_user(event);
   account.state = JobState::running;
   account.gpu = *event.gpu;
   account.placement = event.placement;

@@ -9,8 +9,9 @@
 // otherwise free, and exists before it is used; one job uses an instance; nothing happens on an
 // absent GPU, nor to walls and the fleet's own work; a job that ran out of memory starts again only
 // on more memory; jobs start by priority and then in the order of submission, if the scheduler
-// promises that. And at the end: every job ended once or waits, each did all of its work, and the
-// run's summary agrees.
+// promises that; no user has more than the limits allow; none is overtaken for ever, if the
+// scheduler promises that. And at the end: every job ended once or waits, each did all of its work,
+// and the run's summary agrees.
 
 #include <array>
 #include <optional>
@@ -34,6 +35,11 @@ struct LawOptions {
   // Nor, where the scheduler chooses among all that wait, while one like it waits that has a higher
   // priority: where the first could go, the other could have gone.
   bool alike_by_priority = false;
+  // Once this many others have started while a job is the first of those in turn, no further one
+  // does after all that ran then have left, on a fleet of which no GPU is away.
+  std::optional<std::size_t> overtakes = {};
+  // A user, of one account, has no more jobs running.
+  std::optional<std::int64_t> user_jobs{};
   bool sharing = false;  // jobs may share instances
   bool must_end = true;  // every job that is not rejected ends; only if the fleet allows it
   Duration process_start{}, checkpoint{};
@@ -90,6 +96,14 @@ class LawChecker final : public RunObserver {
     Duration execution{};
   };
 
+  /// The first of those that wait, and what it still waits for.
+  struct LongestWait {
+    std::pair<std::int64_t, std::size_t> turn;
+    std::size_t overtaken = 0;
+    Instant since{};  // it is first, GPUs are there, or enough have overtaken it
+    std::optional<std::set<JobId>> left{};  // of those that ran a little later
+  };
+
   void submitted(const RunEvent& event);
   void rejected(const RunEvent& event);
   void destroyed(const RunEvent& event);
@@ -109,10 +123,12 @@ class LawChecker final : public RunObserver {
 
   void check_rules(const RunEvent& event, const Gpu& gpu);
   void check_order(const RunEvent& event);
+  void check_longest_wait(const RunEvent& event);
   void check_alike(const RunEvent& event);
   [[nodiscard]] bool alike(JobId a, JobId b) const;
   /// Smaller is earlier: priority, then the order of submission.
   [[nodiscard]] std::pair<std::int64_t, std::size_t> turn(JobId job) const;
+  void check_user(const RunEvent& event);
   void check_memory(const RunEvent& event);
   void check_work_done(const RunEvent& event);
   void check_jobs(const RunSummary& summary, const std::vector<JobOutcome>& outcomes);
@@ -142,6 +158,7 @@ class LawChecker final : public RunObserver {
   std::size_t submitted_ = 0, events_ = 0;
   std::set<std::pair<std::int64_t, std::size_t>> in_turn_;  // that wait, through no doing of the
                                                             // scheduler's
+  std::optional<LongestWait> longest_;
   std::size_t evictions_due_ = 0;
   std::array<std::size_t, 16> counts_{};  // by kind of event
   std::size_t failed_running_ = 0;

@@ -251,6 +251,37 @@ TEST(LawChecker, RefusesJobsOutOfTurn) {
   });
 }
 
+TEST(LawChecker, RefusesAWaitThatNothingExplains) {
+  // Job 0 waits from the beginning; all others run and leave, and another starts.
+  const auto starve = [](Told& r) {
+    r.options.fcfs = false;
+    r.workload.jobs.push_back(r.workload.jobs[3]);
+    r.workload.jobs[4].arrival = Instant{} + 12s;
+    r.erase(2);
+    r.erase(r.find(Kind::finished, 0));
+    r.erase(r.find(Kind::gpu_lost));
+    r.erase(r.find(Kind::evicted));
+    r.erase(r.find(Kind::gpu_returned));
+    r.events.resize(r.find(Kind::finished, 2) + 1);
+    r.events.push_back(Told::event(15s, Kind::finished, 3, 0, r.place("1g.5gb", 1)));
+    r.events.push_back(Told::event(15s, Kind::submitted, 4));
+    r.events.push_back(Told::event(15s, Kind::started, 4, 0, r.place("1g.5gb", 1), 15s));
+  };
+  expect_refused({
+      {"job 0 has waited for all that were before it",
+       [&](Told& r) { starve(r), r.options.overtakes = 0; }},
+      {"job 0 has waited for all that were before it",
+       [&](Told& r) { starve(r), r.options.overtakes = 3; }},
+  });
+  for (const std::optional<std::size_t> overtakes : {std::optional<std::size_t>{}, {4}}) {
+    Told run;
+    starve(run);
+    run.options.overtakes = overtakes;
+    for (const std::string& each : run.violations())
+      EXPECT_EQ(each.find("has waited"), std::string::npos) << each;
+  }
+}
+
 TEST(LawChecker, RefusesEventsOnLostGpus) {
   expect_refused({
       {"the GPU is absent", [](Told& r) { r.erase(r.find(Kind::gpu_returned)); }},

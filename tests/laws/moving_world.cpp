@@ -230,7 +230,7 @@ bool MovingWorld::comes_before(std::size_t job, std::size_t other) const {
 
 void MovingWorld::begins(JobId id, GpuId gpu, std::optional<PlacementId> placement) {
   Account& job = account(id);
-  if (!job.begun && spec_->row->fcfs)
+  if (!job.begun && keeps_order(*spec_))
     for (std::size_t i = 0; i < jobs_.size(); ++i)
       if (jobs_[i].state == State::waiting && jobs_[i].its_turn && comes_before(i, index(id)))
         return violation(fmt::format("job {} overtakes job {}", index(id), i));

@@ -31,6 +31,7 @@ class Maker {
     faults();
     times();
     priorities();
+    users();
     return std::move(scenario_);
   }
 
@@ -270,6 +271,25 @@ class Maker {
     }
   }
 
+  /// The users of jobs, and of some of them the accounts. Drawn apart, as priorities are.
+  void users() {
+    Random random(scenario_.options.seed ^ 0x75736572);
+    const std::size_t users = random.below(5);
+    if (users == 0) return;
+    const double share = random.uniform();
+    Workload& workload = scenario_.workload;
+    for (Job& job : workload.jobs) {
+      if (random.uniform() >= share) continue;
+      if (workload.details_of(job) == nullptr) {
+        job.details = static_cast<std::uint32_t>(workload.details.size());
+        workload.details.emplace_back();
+      }
+      const std::size_t user = random.below(users);
+      workload.details[job.details].user = fmt::format("u{}", user);
+      if (user % 2 == 1) workload.details[job.details].account = "a";
+    }
+  }
+
   Random random_;
   std::size_t most_jobs_;
   Scenario scenario_;
@@ -287,6 +307,8 @@ constexpr FurtherValue further[] = {
     {"online", "policy",
      "fragmentation|reachability|preference|largest-gap|first-fit|load-balanced"},
     {"online", "threshold", "0|0.4|auto"},
+    {"online", "compact", "off|off|off|60"},
+    {"online", "moves", "1|4"},
     {"static", "layout", "stacon|best|file"},
     {"static", "sharers", "0|2|9"},
     {"static", "percent", "100|30"},
@@ -295,6 +317,7 @@ constexpr FurtherValue further[] = {
     {"miso", "gain", "0|0.05|1"},
     {"dyna-p", "w", "auto|1|2|4"},
     {"dyna-p", "window", "all|auto|3|16"},
+    {"dyna-p", "overtakes", "auto|any|0|1|10"},
     {"dyna-p", "lambda", "0|0.5|1"},
     {"dyna-p", "margin", "0|3"},
     {"dyna-p", "alpha", "0|5"},
@@ -303,12 +326,25 @@ constexpr FurtherValue further[] = {
     {"dyna-p", "time-error", "0|0.1|0.9"},
     {"oracle", "w", "auto|1|2|4"},
     {"oracle", "window", "all|auto|3|16"},
+    {"oracle", "overtakes", "auto|any|0|1|10"},
     {"oracle", "alpha", "0|5"},
     {"oracle", "beta", "0|1000|1000000"},
     {"oracle", "penalty", "0|100"},
 };
 
+/// The same for every scheduler that keeps a queue.
+constexpr std::pair<std::string_view, std::string_view> further_of_queues[] = {
+    {"order", "submission|deadline|fair-share|fair-share+deadline|deadline+submission"},
+    {"depth", "1|5|20|50"},
+    {"half-life", "10|100000"},
+    {"user-jobs", "1|3|all|all"},
+};
+
 std::string_view values_of(const SchedulerRow& row, const OptionRow& option) {
+  const bool queues = std::ranges::find(row.options, std::string_view("backfill"),
+                                        &OptionRow::name) != row.options.end();
+  for (const auto& [name, values] : further_of_queues)
+    if (queues && option.name == name) return values;
   const auto more = std::ranges::find_if(further, [&](const FurtherValue& f) {
     return f.scheduler == row.name && f.option == option.name;
   });
@@ -332,8 +368,26 @@ LawOptions Scenario::laws(const SchedulerSpec& spec) const {
   // Partitions by predicted times differ between jobs that ask for the same.
   const bool chooses =
       !spec.row->fcfs && !is("shares", "equal") && !is("layout", "after") && !is("base", "priced");
-  return {.fcfs = spec.row->fcfs,
+  std::optional<std::size_t> overtakes;
+  if (const auto given = spec.options.find("overtakes"); given != spec.options.end()) {
+    if (is("overtakes", "auto")) {
+      overtakes = 0;
+      for (const GpuEntry& gpu : fleet.gpus)
+        *overtakes +=
+            4 * static_cast<std::size_t>(fleet.geometries[gpu.geometry].model().compute.value);
+    } else if (!is("overtakes", "any")) {
+      overtakes = std::stoul(given->second);
+    }
+  }
+  const auto limit = [&](const char* option) -> std::optional<std::int64_t> {
+    const auto given = spec.options.find(option);
+    if (given == spec.options.end() || given->second == "all") return std::nullopt;
+    return parse_integer(given->second);
+  };
+  return {.fcfs = keeps_order(spec),
           .alike_by_priority = chooses,
+          .overtakes = overtakes,
+          .user_jobs = limit("user-jobs"),
           .sharing = spec.row->name == "miso" || shares,
           .must_end = must_end && made_again,
           .process_start = options.process_start,

@@ -6,6 +6,7 @@
 #include "base/overloads.hpp"
 #include "engine/arrange.hpp"
 #include "engine/schedulers/dyna_p_jobs.hpp"
+#include "engine/schedulers/kept_place.hpp"
 #include "engine/schedulers/last_resort.hpp"
 #include "engine/seats.hpp"
 
@@ -162,7 +163,7 @@ class DynaP final : public Scheduler {
       more = false;
       for (const GpuId gpu : order)
         if (jobs_.waits(priority) && serve(gpu, priority, now, commands)) more = true;
-      if (!more && highest && options_.reconfigure && facts_ != nullptr)
+      if (!more && highest && options_.reconfigure && facts_ != nullptr && !keeps(priority))
         more = stop_others(order, priority, now, commands);
     }
     return true;
@@ -170,12 +171,14 @@ class DynaP final : public Scheduler {
 
   /// The best batch of a GPU starts, if changes of idle instances alone make room for it.
   bool serve(GpuId gpu, std::int64_t priority, Instant now, std::vector<Command>& commands) {
+    if (serve_longest_waiting(priority, now, commands)) return true;
     const GpuState& state = seats_.fleet()[gpu];
     const JobWindow* window = jobs_.window(state.kind, priority);
     if (window == nullptr) return false;
     const StateGraph& graph = graph_of(gpu);
-    const auto& shapes =
-        options_.layout_inside ? kind_of(gpu).layouts.around(state.occupied) : by_free_slices(gpu);
+    const StateId occupied = occupied_for(gpu, priority);
+    const auto& shapes = options_.layout_inside ? kind_of(gpu).layouts.around(occupied)
+                                                : by_free_slices(gpu, occupied);
     const Batch batch = best_batch(window->queue(), shapes, total_slices(graph), width(graph));
     if (batch.jobs.empty()) return false;
     std::vector<JobId> jobs;
@@ -186,7 +189,7 @@ class DynaP final : public Scheduler {
     }
     const InstanceEnds ends = options_.by_end ? ends_on(gpu, jobs, now) : InstanceEnds{};
     const auto places =
-        arrange(graph, state.occupied, state.idle, profiles, options_.by_end ? &ends : nullptr);
+        arrange(graph, occupied, state.idle, profiles, options_.by_end ? &ends : nullptr);
     if (!places) return false;
     start_all(gpu, jobs, *places, now, commands);
     return true;
@@ -208,12 +211,10 @@ class DynaP final : public Scheduler {
 
   /// What fits by slice counts, of all that the GPU could be partitioned into if its jobs were
   /// stopped (Equation 6).
-  const std::vector<BatchShape>& by_free_slices(GpuId gpu) {
+  const std::vector<BatchShape>& by_free_slices(GpuId gpu, StateId occupied) {
     Kind& kind = kind_of(gpu);
-    const GpuState& state = seats_.fleet()[gpu];
     const StateGraph& graph = kind.layouts.graph();
-    const int free =
-        total_slices(graph) - state.held_compute - graph.geometry().compute(state.walls).value;
+    const int free = total_slices(graph) - graph.compute(occupied).value;
     const auto [entry, fresh] = kind.by_free_slices.try_emplace({fixed(gpu), free});
     if (fresh)
       for (const BatchShape& shape : kind.layouts.around(fixed(gpu)))
@@ -226,11 +227,45 @@ class DynaP final : public Scheduler {
                  Instant now, std::vector<Command>& commands) {
     for (const PlacementId place : places)
       if (!seats_.fleet()[gpu].idle.contains(place)) seats_.create(gpu, place, commands);
+    if (kept_ && std::ranges::find(jobs, kept_->job) != jobs.end()) kept_.reset();
     for (std::size_t i = 0; i < jobs.size(); ++i) {
-      jobs_.take(jobs[i], now);
       jobs_.start(jobs[i], kind_number(gpu), profile_at(gpu, places[i]), now);
       seats_.start({jobs[i], jobs_[jobs[i]].request}, gpu, places[i], commands);
     }
+  }
+
+  // The job that waits longest.
+
+  /// Whether a place is kept free that jobs of this priority must leave alone.
+  bool keeps(std::int64_t priority) const { return kept_ && priority <= kept_->priority; }
+  /// What jobs of this priority find taken.
+  StateId occupied_for(GpuId gpu, std::int64_t priority) const {
+    const StateId occupied = seats_.fleet()[gpu].occupied;
+    if (!keeps(priority) || kept_->gpu != gpu) return occupied;
+    return keeping_free(graph_of(gpu), occupied, kept_->placement);
+  }
+  /// Once enough others have started before it, a place is kept for it; it starts when that is
+  /// free, after jobs of higher priority. The place stays the same, so that it comes nearer, unless
+  /// its GPU is gone.
+  bool serve_longest_waiting(std::int64_t priority, Instant now, std::vector<Command>& commands) {
+    const auto job = jobs_.due();
+    if (!job) kept_.reset();
+    if (!job) return false;
+    if (!kept_ || kept_->job != *job || seats_.fleet()[kept_->gpu].absent) {
+      SoonestPlace place(seats_, jobs_, *job, now);
+      for (std::size_t i = 0; i < seats_.fleet().size(); ++i) {
+        const auto gpu = static_cast<GpuId>(i);
+        if (!seats_.fleet()[gpu].absent) place.consider(gpu, fixed(gpu));
+      }
+      kept_ = place.best();
+    }
+    if (!keeps(priority)) return false;
+    const KeptPlace kept = *kept_;
+    if (!graph_of(kept.gpu).free(seats_.fleet()[kept.gpu].occupied).contains(kept.placement))
+      return false;
+    kept_.reset();
+    start_all(kept.gpu, {kept.job}, {kept.placement}, now, commands);
+    return true;
   }
 
   // Reconfiguration, the last resort: no batch has a place on any GPU.
@@ -239,7 +274,8 @@ class DynaP final : public Scheduler {
                    std::vector<Command>& commands) {
     LastResort search({seats_, jobs_, options_, facts_}, now, priority);
     for (const GpuId gpu : open)
-      search.consider(gpu, by_free_slices(gpu), fixed(gpu), width(graph_of(gpu)));
+      search.consider(gpu, by_free_slices(gpu, seats_.fleet()[gpu].occupied), fixed(gpu),
+                      width(graph_of(gpu)));
     if (!search.best()) return false;
     const Restart& restart = *search.best();
     for (std::size_t i = restart.active; i < restart.jobs.size(); ++i)
@@ -282,6 +318,7 @@ class DynaP final : public Scheduler {
   const JobFacts* facts_;
   DynaPJobs jobs_;
   std::vector<Kind> kinds_;
+  std::optional<KeptPlace> kept_;
   std::vector<PlacementSet> own_;  // by GPU: work of the fleet file's own, which stays
 };
 

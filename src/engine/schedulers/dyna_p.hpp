@@ -7,7 +7,8 @@
 // (partition_choice.hpp, job_window.hpp). When something has changed, the GPUs are looked at from
 // the fullest that has room, and each gets the batch of jobs of the window, at most W, with the
 // highest system throughput (batch_search.hpp). Idle instances are merged and split for it
-// (arrange.hpp). No turn is promised within the window.
+// (arrange.hpp). No turn is promised within the window, but a job that has waited longest is
+// overtaken a bounded number of times: then a place is kept free for it (kept_place.hpp).
 //
 // Running jobs are stopped only when no GPU of the fleet can take any job of the window as it is.
 // Then every batch that fits a GPU by slices, and has a layout if the GPU's jobs start over on it,
@@ -21,8 +22,9 @@
 // `oracle` is the same with true times, as the paper's ORACLE has them. What the paper leaves open:
 // alpha is five seconds, which its Figure 7 suggests; beta and the penalty are zero, lambda a half;
 // predicted times of `dyna-p` are off by up to a tenth, about what is left when a job was measured
-// on two profiles. The paper as printed is `base=own;losses=largest;window=all`; the defaults
-// differ where measurements were clear (docs/schedulers.md).
+// on two profiles. The paper as printed is
+// `base=own;losses=largest;window=all;overtakes=any`; the defaults differ where measurements were
+// clear (docs/schedulers.md).
 //
 // A job that is adopted is taken to have been given the partition that it has, and counts among the
 // active jobs of its GPU: when it may be restarted, a reconfiguration may stop it. It has been

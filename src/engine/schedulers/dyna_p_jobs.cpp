@@ -24,6 +24,11 @@ bool far_apart(double a, double b) {
 
 DynaPJobs::DynaPJobs(const SchedulerSetup& setup, const DynaPOptions& options)
     : facts_(setup.facts), by_deadline_(options.by_deadline), chooser_(setup, options.partition) {
+  constexpr std::size_t overtakes_of_slice = 4;
+  std::size_t all_slices = 0;
+  for (const GpuState& gpu : setup.fleet.gpus())
+    all_slices += static_cast<std::size_t>(setup.fleet.geometry(gpu).model().compute.value);
+  overtakes_ = options.overtakes.value_or(overtakes_of_slice * all_slices);
   for (const auto& graph : setup.fleet.graphs()) {
     const GpuModel& model = graph->geometry().model();
     const int slices = model.compute.value;
@@ -91,8 +96,28 @@ void DynaPJobs::wait(Waiting job, Instant now) {
   Job& kept = keep(job.job, job.request);
   kept.waits = true;
   for_each_window(job.job, [&](JobWindow& window) { window.insert(kept.rank, job.job); });
-  ++waiting_[kept.priority];
+  Line& line = waiting_[kept.priority];
+  line.jobs.insert(job.job);
+  if (*line.jobs.begin() == job.job) first_changed(kept.priority);
   ++all_waiting_;
+}
+
+void DynaPJobs::first_changed(std::int64_t priority) {
+  waiting_[priority].overtaken = 0;
+  if (overtakes_ == 0) {
+    due_.insert(priority);
+  } else {
+    due_.erase(priority);
+  }
+}
+
+void DynaPJobs::overtake(std::int64_t priority) {
+  if (++waiting_[priority].overtaken >= overtakes_) due_.insert(priority);
+}
+
+std::optional<JobId> DynaPJobs::due() const {
+  if (due_.empty()) return std::nullopt;
+  return *waiting_.at(*due_.begin()).jobs.begin();
 }
 
 void DynaPJobs::take(JobId job, Instant now) {
@@ -102,8 +127,13 @@ void DynaPJobs::take(JobId job, Instant now) {
   taken.waits = false;
   for_each_window(job, [&](JobWindow& window) { window.erase(taken.rank); });
   --all_waiting_;
-  if (--waiting_[taken.priority] > 0) return;
+  std::set<JobId>& line = waiting_[taken.priority].jobs;
+  const bool first = *line.begin() == job;
+  line.erase(job);
+  if (first) first_changed(taken.priority);
+  if (!line.empty()) return;
   waiting_.erase(taken.priority);
+  due_.erase(taken.priority);
   // Workloads have few priorities as a rule, but each job may have one of its own.
   if (taken.priority != 0)
     for (Kind& kind : kinds_) kind.windows.erase(taken.priority);
@@ -115,6 +145,13 @@ void DynaPJobs::run(JobId job, RequestId request, std::size_t kind, int profile,
 }
 
 void DynaPJobs::start(JobId job, std::size_t kind, int profile, Instant now) {
+  if (const Job& started = jobs_[index(job)]; started.waits) {
+    // Of the other lines only the first is looked at: there may be as many as jobs.
+    const std::int64_t highest = waiting_.begin()->first;
+    if (*waiting_[started.priority].jobs.begin() != job) overtake(started.priority);
+    if (highest != started.priority) overtake(highest);
+    take(job, now);
+  }
   jobs_[index(job)].since = now;
   jobs_[index(job)].jct = chooser_.predicted(job, kind, profile);
 }
@@ -154,8 +191,9 @@ std::vector<std::int64_t> DynaPJobs::priorities() const {
 
 bool DynaPJobs::all_considered(std::int64_t priority) const {
   const auto jobs = waiting_.find(priority);
-  return jobs == waiting_.end() ||
-         std::ranges::all_of(kinds_, [&](const Kind& kind) { return jobs->second <= kind.window; });
+  return jobs == waiting_.end() || std::ranges::all_of(kinds_, [&](const Kind& kind) {
+           return jobs->second.jobs.size() <= kind.window;
+         });
 }
 
 const JobWindow* DynaPJobs::window(std::size_t kind, std::int64_t priority) const {

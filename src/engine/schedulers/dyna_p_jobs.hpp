@@ -8,7 +8,7 @@
 #include <set>
 #include <vector>
 
-#include "engine/job_queue.hpp"
+#include "engine/queue/job_queue.hpp"
 #include "engine/schedulers/dyna_p_options.hpp"
 #include "engine/schedulers/job_window.hpp"
 
@@ -48,11 +48,11 @@ class DynaPJobs {
   void arrive(Waiting job, Instant now);
   /// The job waits from now on.
   void wait(Waiting job, Instant now);
-  /// It waits no more.
+  /// It waits no more, if it did.
   void take(JobId job, Instant now);
   /// It runs on this profile, and has since then; it must not wait.
   void run(JobId job, RequestId request, std::size_t kind, int profile, Instant since);
-  /// It starts now on this profile.
+  /// It starts now on this profile, from the queue or once more.
   void start(JobId job, std::size_t kind, int profile, Instant now);
 
   /// The placements for which some GPU of this model has room beside what never leaves.
@@ -72,6 +72,9 @@ class DynaPJobs {
   [[nodiscard]] bool waits(std::int64_t priority) const { return waiting_.contains(priority); }
   [[nodiscard]] std::vector<std::int64_t> priorities() const;
   [[nodiscard]] bool all_considered(std::int64_t priority) const;
+  /// The job that waits longest of the highest priority of which enough later ones have started
+  /// before it.
+  [[nodiscard]] std::optional<JobId> due() const;
   /// Null where none of this priority runs on the GPU model.
   [[nodiscard]] const JobWindow* window(std::size_t kind, std::int64_t priority) const;
 
@@ -81,6 +84,13 @@ class DynaPJobs {
     std::size_t window = 0;
     std::map<std::int64_t, JobWindow> windows;  // by priority
   };
+  /// Those of one priority that wait.
+  struct Line {
+    std::set<JobId> jobs;
+    std::size_t overtaken = 0;  // starts since the first of them has been the first
+  };
+  void overtake(std::int64_t priority);
+  void first_changed(std::int64_t priority);
   Job& keep(JobId job, RequestId request);
   JobWindow& window_for(std::size_t kind, std::int64_t priority);
   QueuedJob planned(std::size_t kind, JobId job);
@@ -92,8 +102,10 @@ class DynaPJobs {
   PartitionChooser chooser_;
   std::vector<Kind> kinds_;
   std::vector<Job> jobs_;
-  std::map<std::int64_t, std::size_t, std::greater<>> waiting_;  // jobs, by priority
+  std::map<std::int64_t, Line, std::greater<>> waiting_;  // by priority
   std::size_t all_waiting_ = 0;
+  std::size_t overtakes_ = 0;                   // that the first of a line bears
+  std::set<std::int64_t, std::greater<>> due_;  // priorities whose first has borne them
   std::set<std::pair<Instant, JobId>>
       expiries_;  // of plans; those of jobs that have another by now make work and no difference
   Instant now_{};

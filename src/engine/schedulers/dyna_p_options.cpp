@@ -12,6 +12,12 @@ constexpr OptionRow rows[] = {
     {"window", "NUMBER", "auto",
      "how many waiting jobs, in their order, are considered at a time: a number, all, or auto, the "
      "GPU's number of compute slices"},
+    {"overtakes", "NUMBER", "auto",
+     "how many later jobs may start before the one that waits longest; from then on the place "
+     "where "
+     "it can end first is kept free for it: a number, auto, four times the fleet's number of "
+     "compute "
+     "slices, or any, without a limit"},
     {"layout", "inside|after", "inside",
      "whether the search for a batch looks at layouts, or slices alone"},
     {"order", "deadline|arrival", "deadline",
@@ -51,6 +57,13 @@ WindowOption read_window(OptionReader& in) {
   return {.all = false, .jobs = static_cast<std::size_t>(in.count("window", 1, most_jobs))};
 }
 
+std::optional<std::size_t> read_overtakes(OptionReader& in) {
+  constexpr std::int64_t most_jobs = 1'000'000'000;
+  if (in.is("overtakes", "any")) return SIZE_MAX;
+  if (in.is("overtakes", "auto")) return std::nullopt;
+  return static_cast<std::size_t>(in.count("overtakes", 0, most_jobs));
+}
+
 }  // namespace
 
 std::span<const OptionRow> dyna_p_options() {
@@ -69,6 +82,7 @@ Result<DynaPOptions> read_dyna_p_options(const OptionTexts& given, std::uint64_t
   DynaPOptions options;
   if (!in.is("w", "auto")) options.w = static_cast<int>(in.count("w", 1, most_jobs));
   options.window = read_window(in);
+  options.overtakes = read_overtakes(in);
   options.layout_inside = in.is("layout", "inside");
   options.by_deadline = in.is("order", "deadline");
   options.by_end = in.is("place", "end");

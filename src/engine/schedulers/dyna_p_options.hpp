@@ -18,6 +18,9 @@ struct WindowOption {
 /// The options of `dyna-p`; those of `oracle` are the same with true times.
 struct DynaPOptions {
   std::optional<int> w;
+  /// How many later jobs may start before the one that waits longest; without it, four times as
+  /// many as the fleet has compute slices.
+  std::optional<std::size_t> overtakes;
   WindowOption window;
   bool layout_inside = true, by_deadline = true, by_end = false, reconfigure = true;
   PartitionOptions partition;

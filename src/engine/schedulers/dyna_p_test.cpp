@@ -170,6 +170,51 @@ TEST(DynaP, ALateJobGetsWhatServesItBest) {
   }
 }
 
+// ---- The job that waits longest ----
+
+/// Small jobs come as fast as they end, on each GPU; the fifth job needs a whole one.
+struct Stream {
+  explicit Stream(std::string_view options, int gpus = 1, bool deadlines = false)
+      : world(fmt::format("oracle:{}", options), fmt::format("{}xA30-24GB", gpus)) {
+    for (int i = 0; i < 100; ++i) {
+      std::vector<WorldJob> jobs(static_cast<std::size_t>(gpus), profile_job("1g.6gb", 40));
+      if (deadlines)
+        for (WorldJob& job : jobs) job.deadline = at(10 * i + 200);
+      if (i == 4) jobs.insert(jobs.begin(), profile_job("4g.24gb", 50));
+      for (WorldJob& job : jobs) job.restartable = false;
+      world.submit(jobs, at(10 * i));
+      if (i == 9)
+        for (unsigned id = 15; id < 21; ++id) during += world.place(id).substr(0, 1);
+    }
+    world.end_all();
+  }
+  DynaPWorld world;
+  std::string during;  // the GPUs of those that came lately, at 90
+};
+
+TEST(DynaP, ALargeJobIsOvertakenABoundedNumberOfTimes) {
+  EXPECT_GT(Stream("overtakes=any;window=all").world.end_of(4), at(1000)) << "as printed";
+  EXPECT_GT(Stream("overtakes=any").world.end_of(4), at(1000));
+  // Four start before it, from 40 to 70; the last of them ends at 110.
+  for (const std::string_view options : {"overtakes=4", "overtakes=4;window=all",
+                                         "overtakes=4;layout=after", "overtakes=4;place=end"})
+    EXPECT_EQ(Stream(options).world.end_of(4), at(160)) << options;
+  EXPECT_EQ(Stream("overtakes=auto").world.end_of(4), at(280)) << "four times as often";
+  EXPECT_EQ(Stream("overtakes=0").world.end_of(4), at(120)) << "those that ran end at 70";
+}
+
+TEST(DynaP, AJobWithoutADeadlineIsNotStarvedByThoseThatHaveOne) {
+  EXPECT_GT(Stream("overtakes=any;window=1", 1, true).world.end_of(4), at(1000));
+  EXPECT_EQ(Stream("overtakes=4;window=1", 1, true).world.end_of(4), at(160));
+}
+
+TEST(DynaP, OnlyThePlaceThatIsKeptIsHeldBack) {
+  Stream two("overtakes=4", 2);
+  EXPECT_LT(two.world.end_of(8), at(200));
+  EXPECT_GE(two.during.size(), 2U) << "others go on";
+  EXPECT_EQ(two.during, std::string(two.during.size(), two.during[0])) << "on the other GPU";
+}
+
 // ---- The window ----
 
 TEST(DynaP, AWindowConsidersTheFirstByDeadline) {

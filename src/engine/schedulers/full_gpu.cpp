@@ -6,20 +6,20 @@
 #include <utility>
 
 #include "base/overloads.hpp"
-#include "engine/job_queue.hpp"
+#include "engine/queue/served_queue.hpp"
 
 namespace cleave {
 
 namespace {
 
-class FullGpu final : public Scheduler {
+class FullGpu final : public Scheduler, private QueueHost {
  public:
-  explicit FullGpu(const SchedulerSetup& setup)
+  FullGpu(const SchedulerSetup& setup, QueueRules rules)
       : requests_(&setup.requests),
         free_(setup.fleet.graphs().size()),
         usable_(setup.fleet.graphs().size()),
         gpus_(setup.fleet.size()),
-        queue_(setup.facts) {
+        queue_(setup, std::move(rules)) {
     const Fleet& fleet = setup.fleet;
     for (std::size_t i = 0; i < fleet.size(); ++i) {
       const GpuState& state = fleet[static_cast<GpuId>(i)];
@@ -31,14 +31,18 @@ class FullGpu final : public Scheduler {
     }
   }
 
-  void on(const SchedulerEvent& event, Instant /*now*/, std::vector<Command>& commands) override {
+  void on(const SchedulerEvent& event, Instant now, std::vector<Command>& commands) override {
+    now_ = now;
     std::visit(Overloads{[&](const Submitted& job) {
-                           queue_.insert({job.job, job.request});
+                           queue_.insert({job.job, job.request}, now);
                          },
-                         [&](const Finished& job) { leave(job.job); },
+                         [&](const Finished& job) {
+                           leave(job.job);
+                           queue_.left(job.job, now);
+                         },
                          [&](const Requeued& job) {
                            leave(job.job);
-                           queue_.insert({job.job, job.request});
+                           queue_.insert({job.job, job.request}, now);
                          },
                          [&](const Cancelled& job) { queue_.erase(job.job); },
                          [&](const GpuLost& lost) { lose(lost.gpu); },
@@ -52,10 +56,15 @@ class FullGpu final : public Scheduler {
                          [&](const GpuRestored& restored) { set_away(restored.gpu, false); },
                          [](const Woken&) {}},
                event);
-    while (!queue_.empty() && start(queue_.front(), commands)) queue_.pop_front();
+    if (queue_.plain()) queue_.serve(*this, now, commands);
   }
 
-  bool adopt(const Adopted& adopted, Instant /*now*/, std::vector<Command>& /*commands*/) override {
+  /// Whose turn it is shows when all that happens at one instant is known.
+  void settle(Instant now, std::vector<Command>& commands) override {
+    if (!queue_.plain()) queue_.serve(*this, now, commands);
+  }
+
+  bool adopt(const Adopted& adopted, Instant now, std::vector<Command>& /*commands*/) override {
     Gpu& gpu = gpus_[index(adopted.gpu)];
     const Waiting job{adopted.job, adopted.request};
     set_gpu_of(adopted.job, adopted.gpu);
@@ -67,6 +76,7 @@ class FullGpu final : public Scheduler {
       gpu.busy = true;
     }
     free_[gpu.kind].erase(adopted.gpu);
+    queue_.runs(job, {adopted.gpu, adopted.placement}, now);
     return true;
   }
 
@@ -95,38 +105,69 @@ class FullGpu final : public Scheduler {
     PlacementId placement = 0;
   };
 
-  bool start(Waiting job, std::vector<Command>& commands) {
+  // As the queue's host.
+
+  std::optional<Spot> find(Waiting job) override {
     const ResolvedRequest& request = (*requests_)[job.request];
-    std::set<GpuId>* from = nullptr;
+    const std::set<GpuId>* from = nullptr;
     for (std::size_t kind = 0; kind < free_.size(); ++kind) {
       if (request.candidates[kind].empty() || free_[kind].empty()) continue;
       if (from == nullptr || *free_[kind].begin() < *from->begin()) from = &free_[kind];
     }
-    if (from == nullptr) return false;
-    const GpuId id = *from->begin();
-    from->erase(from->begin());
-    set_gpu_of(job.job, id);
-    Gpu& gpu = gpus_[index(id)];
+    if (from == nullptr) return std::nullopt;
+    return Spot{*from->begin(), std::nullopt};
+  }
+
+  std::optional<Spot> find_on(Waiting /*job*/, GpuId gpu, const Room& among) override {
+    if (!among.whole || !is_free(gpus_[index(gpu)])) return std::nullopt;
+    return Spot{gpu, std::nullopt};
+  }
+
+  void start(Waiting job, Spot spot, std::vector<Command>& commands) override {
+    Gpu& gpu = gpus_[index(spot.gpu)];
+    std::set<GpuId>& free = free_[gpu.kind];
+    if (!free.empty() && *free.begin() == spot.gpu)
+      free.erase(free.begin());
+    else
+      free.erase(spot.gpu);
+    set_gpu_of(job.job, spot.gpu);
     gpu.job = job;
     gpu.busy = true;
-    for (const PlacementId idle : gpu.idle) commands.push_back(DestroyInstance{id, idle});
+    for (const PlacementId idle : gpu.idle) commands.push_back(DestroyInstance{spot.gpu, idle});
     gpu.idle = {};
-    commands.push_back(StartOnWholeGpu{job.job, id});
-    return true;
+    commands.push_back(StartOnWholeGpu{job.job, spot.gpu});
   }
+
+  Room room(GpuId id, RequestId request) override {
+    const Gpu& gpu = gpus_[index(id)];
+    return {!gpu.away && !gpu.blocked && !(*requests_)[request].candidates[gpu.kind].empty(), {}};
+  }
+
+  void set_aside(GpuId id, bool aside) override {
+    if (aside) {
+      free_[gpus_[index(id)].kind].erase(id);
+    } else {
+      free_if_empty(id);
+    }
+  }
+
+  // The GPUs.
 
   void set_gpu_of(JobId job, GpuId gpu) {
     if (gpu_of_.size() <= index(job)) gpu_of_.resize(index(job) + 1);
     gpu_of_[index(job)] = gpu;
   }
 
+  static bool is_free(const Gpu& gpu) {
+    return !gpu.busy && gpu.tenants == 0 && !gpu.away && !gpu.blocked;
+  }
   void free_if_empty(GpuId id) {
-    const Gpu& gpu = gpus_[index(id)];
-    if (!gpu.busy && gpu.tenants == 0 && !gpu.away && !gpu.blocked) free_[gpu.kind].insert(id);
+    if (is_free(gpus_[index(id)])) free_[gpus_[index(id)].kind].insert(id);
   }
 
   void set_away(GpuId id, bool away) {
     gpus_[index(id)].away = away;
+    queue_.room_changed(id);
     if (away) {
       free_[gpus_[index(id)].kind].erase(id);
     } else {
@@ -153,7 +194,7 @@ class FullGpu final : public Scheduler {
         ++tenant;
         continue;
       }
-      queue_.insert(job);
+      queue_.insert(job, now_);
       --gpus_[index(id)].tenants;
       tenant = tenants_.erase(tenant);
     }
@@ -165,14 +206,14 @@ class FullGpu final : public Scheduler {
       gpu.idle.erase(*gone.placement);
       evict_tenants(gone.gpu, gone.placement);
     } else if (std::exchange(gpu.busy, false)) {
-      queue_.insert(gpu.job);
+      queue_.insert(gpu.job, now_);
     }
     free_if_empty(gone.gpu);
   }
 
   void lose(GpuId id) {
     Gpu& gpu = gpus_[index(id)];
-    if (gpu.busy) queue_.insert(gpu.job);
+    if (gpu.busy) queue_.insert(gpu.job, now_);
     evict_tenants(id, std::nullopt);
     gpu.busy = false;
     gpu.idle = {};
@@ -185,13 +226,17 @@ class FullGpu final : public Scheduler {
   std::vector<Gpu> gpus_;
   std::vector<GpuId> gpu_of_;        // by job
   std::map<JobId, Tenant> tenants_;  // adopted
-  JobQueue queue_;
+  ServedQueue queue_;
+  Instant now_{};
 };
 
 }  // namespace
 
-Result<std::unique_ptr<Scheduler>> make_full_gpu(const SchedulerSetup& setup, const OptionTexts&) {
-  return std::make_unique<FullGpu>(setup);
+Result<std::unique_ptr<Scheduler>> make_full_gpu(const SchedulerSetup& setup,
+                                                 const OptionTexts& options) {
+  auto rules = queue_rules(options);
+  if (!rules) return std::unexpected(rules.error());
+  return std::make_unique<FullGpu>(setup, std::move(*rules));
 }
 
 }  // namespace cleave

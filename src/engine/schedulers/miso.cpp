@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/overloads.hpp"
-#include "engine/job_queue.hpp"
+#include "engine/queue/job_queue.hpp"
 #include "engine/schedulers/instance_seats.hpp"
 #include "engine/schedulers/miso_partition.hpp"
 #include "engine/schedulers/miso_speeds.hpp"

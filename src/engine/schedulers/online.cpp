@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "engine/offload_choice.hpp"
+#include "engine/queue/never_ours.hpp"
+#include "engine/queue/served_queue.hpp"
 #include "engine/schedulers/online_decisions.hpp"
 #include "engine/schedulers/planned_compaction.hpp"
 #include "engine/seats.hpp"
@@ -13,7 +15,7 @@ namespace cleave {
 
 namespace {
 
-constexpr OptionRow rows[] = {
+constexpr OptionRow own_rows[] = {
     {"policy", "NAME", default_policy, "which GPU and which start; `cleave policies` lists them"},
     {"threshold", "NUMBER, auto or tasks", "0.4",
      "a GPU is lazy while its load is below this, for policy fragmentation and for migration; "
@@ -39,7 +41,10 @@ constexpr OptionRow rows[] = {
     {"compact", "SECONDS or off", "off",
      "while jobs run, the planner is asked this often for moves that empty GPUs; simulations only"},
     {"moves", "COUNT", "8", "of one compaction, at most"},
+    offload_option,
+    offload_alpha_option,
 };
+constexpr auto rows = with_queue_options(own_rows);
 
 /// Planned compaction: how often, and how many moves each time at most.
 struct Compacting {
@@ -47,20 +52,23 @@ struct Compacting {
   std::size_t moves = 0;
 };
 
-class Online final : public Scheduler {
+class Online final : public Scheduler, private QueueHost {
  public:
-  Online(const SchedulerSetup& setup, const OnlineOptions& options, const Compacting& compacting)
+  Online(const SchedulerSetup& setup, const OnlineOptions& options, const Compacting& compacting,
+         const OffloadRule& offload, QueueRules rules)
       : seats_(setup.fleet),
         requests_(&setup.requests),
         facts_(setup.facts),
         fixed_(held_on(setup.fleet)),
+        never_ours_(setup.fleet),
         decisions_(seats_.fleet(), *requests_, options,
                    {[this](GpuId gpu) { return fixed_[index(gpu)]; },
                     [this](GpuId gpu, PlacementId placement) {
                       return index(seats_.at(gpu, placement));
                     }}),
-        queue_(setup.facts),
-        compacting_(compacting) {
+        queue_(setup, std::move(rules)),
+        compacting_(compacting),
+        offload_(offload) {
     if (!options.policy.options.existing_only) return;
     standing_.resize(setup.fleet.graphs().size());
     for (const GpuState& gpu : setup.fleet.gpus()) {
@@ -70,13 +78,15 @@ class Online final : public Scheduler {
   }
 
   void on(const SchedulerEvent& event, Instant now, std::vector<Command>& commands) override {
+    now_ = now;
     std::visit([&](const auto& what) { hear(what, commands); }, event);
     if (compacting_.every) compact_if_due(now, commands);
   }
 
   /// Several GPUs may come back at one instant, and a decision sees them all.
-  void settle(Instant /*now*/, std::vector<Command>& commands) override {
-    if (std::exchange(restored_, false)) serve(commands);
+  void settle(Instant now, std::vector<Command>& commands) override {
+    now_ = now;
+    if (std::exchange(look_again_, false)) queue_.serve(*this, now, commands);
   }
 
   void ends_soon(JobId job) const override { seats_.leaves_soon(job); }
@@ -85,8 +95,9 @@ class Online final : public Scheduler {
     __builtin_prefetch(&fixed_[index(gpu)], 1);
   }
 
-  bool adopt(const Adopted& adopted, Instant /*now*/, std::vector<Command>& /*commands*/) override {
+  bool adopt(const Adopted& adopted, Instant now, std::vector<Command>& /*commands*/) override {
     if (!seats_.adopt(adopted)) return false;
+    queue_.runs({adopted.job, adopted.request}, {adopted.gpu, adopted.placement}, now);
     ++running_;
     if (facts_ == nullptr || !facts_->movable(adopted.job))
       fixed_[index(adopted.gpu)].insert(*adopted.placement);
@@ -117,17 +128,25 @@ class Online final : public Scheduler {
 
   void hear(const Submitted& submitted, std::vector<Command>& commands) {
     const Waiting job{submitted.job, submitted.request};
-    if (!queue_.would_lead(job.job) || !start(job, commands)) queue_.insert(job);
+    const bool leads = queue_.plain() && queue_.would_lead(job.job);
+    const auto spot = leads ? find(job) : std::nullopt;
+    if (spot) {
+      start(job, *spot, commands);
+    } else {
+      queue_.insert(job, now_);
+      look_again_ = !queue_.plain();
+    }
   }
 
   void hear(const Finished& finished, std::vector<Command>& commands) {
     depart(finished.job, commands);
+    queue_.left(finished.job, now_);
     serve(commands);
   }
 
   void hear(const Requeued& requeued, std::vector<Command>& commands) {
     depart(requeued.job, commands);
-    queue_.insert({requeued.job, requeued.request});
+    queue_.insert({requeued.job, requeued.request}, now_);
     serve(commands);
   }
 
@@ -138,16 +157,20 @@ class Online final : public Scheduler {
 
   void hear(const GpuLost& lost, std::vector<Command>& commands) {
     for (const Waiting job : seats_.hear(lost)) {
-      queue_.insert(job);
+      queue_.insert(job, now_);
       --running_;
     }
     fixed_[index(lost.gpu)] = {};
+    never_ours_.hear(lost);
+    queue_.room_changed(lost.gpu);
     decisions_.changed(lost.gpu);
     serve(commands);
   }
 
   void hear(const GpuReturned& returned, std::vector<Command>& commands) {
     seats_.hear(returned);
+    never_ours_.hear(returned);
+    queue_.room_changed(returned.gpu);
     if (!layout_.empty()) {
       auto& standing = standing_[seats_.fleet()[returned.gpu].kind];
       const PlacementSet layout = layout_[index(returned.gpu)];
@@ -161,7 +184,7 @@ class Online final : public Scheduler {
 
   void hear(const InstanceGone& gone, std::vector<Command>& commands) {
     for (const Waiting job : seats_.hear(gone)) {
-      queue_.insert(job);
+      queue_.insert(job, now_);
       --running_;
       fixed_[index(gone.gpu)].erase(*gone.placement);
     }
@@ -172,13 +195,17 @@ class Online final : public Scheduler {
 
   void hear(const GpuWithdrawn& withdrawn, std::vector<Command>& /*commands*/) {
     seats_.hear(withdrawn);
+    never_ours_.hear(withdrawn);
+    queue_.room_changed(withdrawn.gpu);
     decisions_.changed(withdrawn.gpu);
   }
 
   void hear(const GpuRestored& restored, std::vector<Command>& commands) {
     seats_.hear(restored);
+    never_ours_.hear(restored);
+    queue_.room_changed(restored.gpu);
     make_standing(restored.gpu, commands);
-    restored_ = true;
+    look_again_ = true;
     decisions_.changed(restored.gpu);
   }
 
@@ -186,16 +213,41 @@ class Online final : public Scheduler {
 
   // What follows.
 
-  bool start(Waiting job, std::vector<Command>& commands) {
+  std::optional<Spot> find(Waiting job) override {
     auto decision = decisions_.place(job.request);
     if (!decision) decision = place_with_offload(job);
-    if (!decision) return false;
-    seats_.start(job, decision->gpu, decision->placement, commands);
+    if (!decision) return std::nullopt;
+    return Spot{decision->gpu, decision->placement};
+  }
+
+  /// By the policy, on this GPU alone.
+  std::optional<Spot> find_on(Waiting job, GpuId gpu, const Room& among) override {
+    GpuState state = seats_.fleet()[gpu];
+    state.absent = false;  // it is set aside
+    const PlacementSet candidates = (*requests_)[job.request].candidates[state.kind];
+    const auto best = best_on({seats_.fleet().graph(state), state}, candidates & among.placements,
+                              decisions_.policy());
+    if (!best) return std::nullopt;
+    return Spot{gpu, best->placement};
+  }
+
+  void start(Waiting job, Spot spot, std::vector<Command>& commands) override {
+    seats_.start(job, spot.gpu, *spot.placement, commands);
     ++running_;
     if (facts_ == nullptr || !facts_->movable(job.job))
-      fixed_[index(decision->gpu)].insert(decision->placement);
-    decisions_.changed(decision->gpu);
-    return true;
+      fixed_[index(spot.gpu)].insert(*spot.placement);
+    decisions_.changed(spot.gpu);
+  }
+
+  Room room(GpuId gpu, RequestId request) override {
+    PlacementSet candidates = (*requests_)[request].candidates[seats_.fleet()[gpu].kind];
+    if (!layout_.empty()) candidates = candidates & layout_[index(gpu)];
+    return {false, never_ours_.beside(gpu, candidates)};
+  }
+
+  void set_aside(GpuId gpu, bool aside) override {
+    seats_.set_aside(gpu, aside);
+    decisions_.changed(gpu);
   }
 
   /// Where none of the size it asks for is free: a smaller instance, if the job makes good use of
@@ -206,8 +258,8 @@ class Online final : public Scheduler {
     const auto decision = decisions_.place(*asked.offloaded);
     if (!decision) return std::nullopt;
     const Fleet& fleet = seats_.fleet();
-    const bool worth = worth_offloading(facts_, fleet, asked, job.job, fleet[decision->gpu].kind,
-                                        decision->placement);
+    const bool worth = worth_offloading(offload_, facts_, fleet, asked, job.job,
+                                        fleet[decision->gpu].kind, decision->placement);
     return worth ? decision : std::nullopt;
   }
 
@@ -216,9 +268,11 @@ class Online final : public Scheduler {
     --running_;
     fixed_[index(left.gpu)].erase(left.placement);
     decisions_.changed(left.gpu);
-    if (!decisions_.moves()) return;
+    // What is kept for a job that waits is not filled by moves.
+    if (!decisions_.moves() || queue_.reserved(left.gpu)) return;
     const RebalanceKind kind = decisions_.kind(left.gpu);
     while (const auto move = decisions_.next_move(left.gpu, kind)) {
+      queue_.moved(seats_.at(move->from, move->from_placement), {move->to, move->to_placement});
       seats_.migrate(move->from, move->from_placement, move->to, move->to_placement, commands);
       decisions_.changed(move->to);
       if (move->from != move->to) decisions_.changed(move->from);
@@ -231,6 +285,7 @@ class Online final : public Scheduler {
       due_.reset();
       for (const CompactionMove& move :
            plan_compaction(seats_.fleet(), fixed_, compacting_.moves)) {
+        queue_.moved(seats_.at(move.from, move.from_placement), {move.to, move.to_placement});
         seats_.migrate(move.from, move.from_placement, move.to, move.to_placement, commands);
         decisions_.changed(move.to);
         decisions_.changed(move.from);
@@ -242,8 +297,12 @@ class Online final : public Scheduler {
     commands.emplace_back(WakeAt{*due_});
   }
 
+  /// With rules for the queue, when all that happens at one instant is known.
   void serve(std::vector<Command>& commands) {
-    while (!queue_.empty() && start(queue_.front(), commands)) queue_.pop_front();
+    if (queue_.plain())
+      queue_.serve(*this, now_, commands);
+    else
+      look_again_ = true;
   }
 
   /// Where no instance is made but those that stood at the beginning: what is missing of them.
@@ -261,12 +320,15 @@ class Online final : public Scheduler {
   const RequestTable* requests_;
   const JobFacts* facts_;
   std::vector<PlacementSet> fixed_;  // by GPU: held by what may not move
+  NeverOurs never_ours_;
   OnlineDecisions decisions_;
-  JobQueue queue_;
+  ServedQueue queue_;
+  Instant now_{};
   Compacting compacting_;
+  OffloadRule offload_;
   std::optional<Instant> due_;  // the next compaction
   std::size_t running_ = 0;     // jobs
-  bool restored_ = false;       // some GPU, since the queue was last served
+  bool look_again_ = false;     // at the queue, when all is known of this instant
   // Where no instance is made: what stands on each GPU, and what stands anywhere, by GPU model.
   std::vector<PlacementSet> layout_, standing_;
 };
@@ -382,7 +444,16 @@ Result<std::unique_ptr<Scheduler>> make_online(const SchedulerSetup& setup,
                   options.at("dynamic") == "off"};
   const auto compacting = compacting_of(setup, options);
   if (!compacting) return std::unexpected(compacting.error());
-  return std::make_unique<Online>(setup, chosen, *compacting);
+  OptionReader in(options);
+  const OffloadRule offload = read_offload_rule(in);
+  if (in.error()) return std::unexpected(*in.error());
+  auto rules = queue_rules(options);
+  if (!rules) return std::unexpected(rules.error());
+  if (compacting->every && rules->backfill != Backfill::none)
+    return fail(ErrorKind::bad_usage, "compact",
+                "planned compaction does not know what backfill keeps for jobs that wait",
+                "leave out one of the two");
+  return std::make_unique<Online>(setup, chosen, *compacting, offload, std::move(*rules));
 }
 
 }  // namespace cleave

@@ -45,6 +45,8 @@ class OnlineDecisions {
 
   [[nodiscard]] std::optional<Decision> place(RequestId request);
 
+  /// The policy, with the threshold of this moment.
+  [[nodiscard]] ChosenPolicy policy() const { return now().policy; }
   /// Whether anything ever moves.
   [[nodiscard]] bool moves() const { return options_.moves.intra || options_.moves.inter; }
   [[nodiscard]] RebalanceKind kind(GpuId target);

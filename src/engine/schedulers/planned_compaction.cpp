@@ -10,7 +10,7 @@ namespace cleave {
 
 namespace {
 
-/// The fleet as a planning problem reads it, without GPUs that take no work.
+/// The GPUs of one model as a planning problem reads them, without those that take no work.
 struct Written {
   FleetFile file;
   std::vector<GpuId> gpus;  // of the fleet, by their number in the file
@@ -31,12 +31,12 @@ void write_gpu(const GpuState& state, PlacementSet fixed, GpuEntry& entry) {
   for (const PlacementId placement : state.walls) add(placement).owned = false;
 }
 
-Written written(const Fleet& fleet, std::span<const PlacementSet> fixed) {
+Written written(const Fleet& fleet, std::span<const PlacementSet> fixed, std::size_t kind) {
   Written all;
   for (const auto& graph : fleet.graphs()) all.file.geometries.push_back(graph->geometry());
   for (std::size_t i = 0; i < fleet.size(); ++i) {
     const auto gpu = static_cast<GpuId>(i);
-    if (fleet[gpu].absent) continue;
+    if (fleet[gpu].absent || fleet[gpu].kind != kind) continue;
     all.file.gpus.push_back({fmt::format("{}", i), fleet[gpu].kind, {}});
     write_gpu(fleet[gpu], fixed[i], all.file.gpus.back());
     all.gpus.push_back(gpu);
@@ -87,11 +87,9 @@ bool worth(const Fleet& fleet, const std::vector<CompactionMove>& moves) {
   return then.gpus < before.gpus && then.fragmentation <= before.fragmentation;
 }
 
-}  // namespace
-
-std::vector<CompactionMove> plan_compaction(const Fleet& fleet, std::span<const PlacementSet> fixed,
-                                            std::size_t most) {
-  const Written all = written(fleet, fixed);
+std::vector<CompactionMove> plan_for(const Fleet& fleet, std::span<const PlacementSet> fixed,
+                                     std::size_t kind, std::size_t most) {
+  const Written all = written(fleet, fixed, kind);
   auto problem = PlanProblem::make(all.file, ProblemKind::compact, "fleet");
   if (!problem) return {};
   problem->limits.migrations = static_cast<std::int64_t>(most);
@@ -100,6 +98,18 @@ std::vector<CompactionMove> plan_compaction(const Fleet& fleet, std::span<const 
   std::vector<CompactionMove> list = moves_of(*problem, moves, all.gpus);
   if (!moves.disruptive.empty() || list.size() > most || !worth(fleet, list)) return {};
   return list;
+}
+
+}  // namespace
+
+std::vector<CompactionMove> plan_compaction(const Fleet& fleet, std::span<const PlacementSet> fixed,
+                                            std::size_t most) {
+  std::vector<CompactionMove> all;
+  for (std::size_t kind = 0; kind < fleet.graphs().size(); ++kind) {
+    const auto of_kind = plan_for(fleet, fixed, kind, most - all.size());
+    all.insert(all.end(), of_kind.begin(), of_kind.end());
+  }
+  return all;
 }
 
 }  // namespace cleave

@@ -19,7 +19,8 @@ struct CompactionMove {
 
 /// The moves of the planner's rules, at most `most`; `fixed` is held by what may not move, by GPU.
 /// None where no GPU would become empty, where fragmentation would be higher in the sum of all
-/// GPUs, or where a place would have to be used twice.
+/// GPUs, or where a place would have to be used twice. Jobs stay on GPUs of their model: profiles
+/// of one name differ in memory and speed between models.
 [[nodiscard]] std::vector<CompactionMove> plan_compaction(const Fleet& fleet,
                                                           std::span<const PlacementSet> fixed,
                                                           std::size_t most);

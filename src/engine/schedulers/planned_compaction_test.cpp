@@ -18,8 +18,8 @@ struct Scene {
 
 Scene random_scene(std::uint64_t seed) {
   Random random(seed);
-  const auto file = parse_fleet_in_short(seed % 3 == 0 ? "3xA100-40GB,2xA30-24GB" : "5xA100-40GB",
-                                         ProfileChoice());
+  const auto file = parse_fleet_in_short(
+      seed % 3 == 0 ? "3xA100-80GB,2xH100-80GB-SXM5" : "5xA100-40GB", ProfileChoice());
   Scene scene{Fleet(*file), std::vector<PlacementSet>(file->gpus.size())};
   for (std::size_t i = 0; i < file->gpus.size(); ++i) {
     const auto gpu = static_cast<GpuId>(i);
@@ -68,8 +68,8 @@ TEST(PlannedCompaction, KeepsItsLaws) {
       ASSERT_FALSE(fleet[move.to].absent) << seed;
       const GpuState& target = fleet[move.to];
       ASSERT_TRUE(fleet.graph(target).free(target.occupied).contains(move.to_placement)) << seed;
-      ASSERT_EQ(fleet.geometry(target)[move.to_placement].profile->name,
-                fleet.geometry(fleet[move.from])[move.from_placement].profile->name);
+      ASSERT_EQ(fleet.geometry(target)[move.to_placement].profile,
+                fleet.geometry(fleet[move.from])[move.from_placement].profile);
       fleet.hold(move.to, move.to_placement);
       fleet.release(move.from, move.from_placement);
     }

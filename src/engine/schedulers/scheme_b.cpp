@@ -5,6 +5,8 @@
 
 #include "base/overloads.hpp"
 #include "engine/offload_choice.hpp"
+#include "engine/queue/never_ours.hpp"
+#include "engine/queue/served_queue.hpp"
 #include "engine/seats.hpp"
 
 namespace cleave {
@@ -48,45 +50,54 @@ Choice choose(const Fleet& fleet, const GpuState& gpu, PlacementSet candidates) 
   return better_of_step(3, graph, all, candidates & graph.free(gpu.occupied), fleet, gpu);
 }
 
-class SchemeB final : public Scheduler {
- public:
-  explicit SchemeB(const SchedulerSetup& setup)
-      : seats_(setup.fleet), requests_(&setup.requests), facts_(setup.facts), queue_(setup.facts) {}
+constexpr OptionRow own_rows[] = {offload_option, offload_alpha_option};
+constexpr auto rows = with_queue_options(own_rows);
 
-  void on(const SchedulerEvent& event, Instant /*now*/,
-          std::vector<Command>& /*commands*/) override {
-    std::visit(
-        Overloads{[&](const Submitted& job) {
-                    queue_.insert({job.job, job.request});
-                  },
-                  [&](const Finished& job) { touched_.push_back(seats_.leave(job.job).gpu); },
-                  [&](const Requeued& job) {
-                    touched_.push_back(seats_.leave(job.job).gpu);
-                    queue_.insert({job.job, job.request});
-                  },
-                  [&](const Cancelled& job) { queue_.erase(job.job); },
-                  [&](const SeatsEvent auto& what) {
-                    for (const Waiting job : seats_.hear(what)) queue_.insert(job);
-                    touched_.push_back(what.gpu);
-                  },
-                  [](const Woken&) {}},
-        event);
+class SchemeB final : public Scheduler, private QueueHost {
+ public:
+  SchemeB(const SchedulerSetup& setup, const OffloadRule& offload, QueueRules rules)
+      : seats_(setup.fleet),
+        requests_(&setup.requests),
+        facts_(setup.facts),
+        offload_(offload),
+        never_ours_(setup.fleet),
+        queue_(setup, std::move(rules)) {}
+
+  void on(const SchedulerEvent& event, Instant now, std::vector<Command>& /*commands*/) override {
+    std::visit(Overloads{[&](const Submitted& job) {
+                           queue_.insert({job.job, job.request}, now);
+                         },
+                         [&](const Finished& job) {
+                           touched_.push_back(seats_.leave(job.job).gpu);
+                           queue_.left(job.job, now);
+                         },
+                         [&](const Requeued& job) {
+                           touched_.push_back(seats_.leave(job.job).gpu);
+                           queue_.insert({job.job, job.request}, now);
+                         },
+                         [&](const Cancelled& job) { queue_.erase(job.job); },
+                         [&](const SeatsEvent auto& what) {
+                           for (const Waiting job : seats_.hear(what)) queue_.insert(job, now);
+                           never_ours_.hear(what);
+                           queue_.room_changed(what.gpu);
+                           touched_.push_back(what.gpu);
+                         },
+                         [](const Woken&) {}},
+               event);
   }
 
   void ends_soon(JobId job) const override { seats_.leaves_soon(job); }
   void frees_soon(GpuId gpu) const override { seats_.frees_soon(gpu); }
 
-  bool adopt(const Adopted& adopted, Instant /*now*/, std::vector<Command>& /*commands*/) override {
-    return seats_.adopt(adopted);
+  bool adopt(const Adopted& adopted, Instant now, std::vector<Command>& /*commands*/) override {
+    if (!seats_.adopt(adopted)) return false;
+    queue_.runs({adopted.job, adopted.request}, {adopted.gpu, adopted.placement}, now);
+    return true;
   }
 
   /// Jobs that end at one instant leave their instances idle before the next is looked at.
-  void settle(Instant /*now*/, std::vector<Command>& commands) override {
-    while (!queue_.empty() && start(queue_.front(), commands)) {
-      queue_.pop_front();
-      blocked_.reset();
-    }
-    if (!queue_.empty()) blocked_ = queue_.front().job;
+  void settle(Instant now, std::vector<Command>& commands) override {
+    queue_.serve(*this, now, commands);
     touched_.clear();
   }
 
@@ -97,20 +108,45 @@ class SchemeB final : public Scheduler {
     Choice choice;
   };
 
-  bool start(Waiting job, std::vector<Command>& commands) {
+  // As the queue's host.
+
+  std::optional<Spot> find(Waiting job) override {
     auto found = find(job.job, job.request);
     const ResolvedRequest& asked = (*requests_)[job.request];
     if (!found && asked.offloaded) {
       found = find(job.job, *asked.offloaded);
       const Fleet& fleet = seats_.fleet();
-      if (found && !worth_offloading(facts_, fleet, asked, job.job, fleet[found->gpu].kind,
-                                     found->choice.placement))
-        return false;
+      if (found && !worth_offloading(offload_, facts_, fleet, asked, job.job,
+                                     fleet[found->gpu].kind, found->choice.placement))
+        found.reset();
     }
-    if (!found) return false;
-    seats_.start(job, found->gpu, found->choice.placement, commands);
-    return true;
+    if (!found) {
+      if (queue_.plain()) blocked_ = job.job;  // the head
+      return std::nullopt;
+    }
+    return Spot{found->gpu, found->choice.placement};
   }
+
+  std::optional<Spot> find_on(Waiting job, GpuId gpu, const Room& among) override {
+    GpuState state = seats_.fleet()[gpu];
+    state.absent = false;  // it is set aside
+    const PlacementSet candidates = (*requests_)[job.request].candidates[state.kind];
+    const Choice choice = choose(seats_.fleet(), state, candidates & among.placements);
+    if (choice.step == 0) return std::nullopt;
+    return Spot{gpu, choice.placement};
+  }
+
+  void start(Waiting job, Spot spot, std::vector<Command>& commands) override {
+    seats_.start(job, spot.gpu, *spot.placement, commands);
+    blocked_.reset();
+  }
+
+  Room room(GpuId gpu, RequestId request) override {
+    const GpuState& state = seats_.fleet()[gpu];
+    return {false, never_ours_.beside(gpu, (*requests_)[request].candidates[state.kind])};
+  }
+
+  void set_aside(GpuId gpu, bool aside) override { seats_.set_aside(gpu, aside); }
 
   std::optional<Found> find(JobId job, RequestId request) {
     std::optional<GpuId> gpu;
@@ -149,7 +185,9 @@ class SchemeB final : public Scheduler {
   Seats seats_;
   const RequestTable* requests_;
   const JobFacts* facts_;
-  JobQueue queue_;
+  OffloadRule offload_;
+  NeverOurs never_ours_;
+  ServedQueue queue_;
   std::optional<JobId> blocked_;                             // the head that found no room
   std::vector<GpuId> touched_;                               // changed since then
   std::vector<std::vector<std::optional<Choice>>> choices_;  // by request and state
@@ -157,8 +195,18 @@ class SchemeB final : public Scheduler {
 
 }  // namespace
 
-Result<std::unique_ptr<Scheduler>> make_scheme_b(const SchedulerSetup& setup, const OptionTexts&) {
-  return std::make_unique<SchemeB>(setup);
+std::span<const OptionRow> scheme_b_options() {
+  return rows;
+}
+
+Result<std::unique_ptr<Scheduler>> make_scheme_b(const SchedulerSetup& setup,
+                                                 const OptionTexts& options) {
+  OptionReader in(options);
+  const OffloadRule offload = read_offload_rule(in);
+  if (in.error()) return std::unexpected(*in.error());
+  auto rules = queue_rules(options);
+  if (!rules) return std::unexpected(rules.error());
+  return std::make_unique<SchemeB>(setup, offload, std::move(*rules));
 }
 
 }  // namespace cleave

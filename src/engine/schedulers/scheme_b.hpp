@@ -19,6 +19,7 @@
 
 namespace cleave {
 
+std::span<const OptionRow> scheme_b_options();
 Result<std::unique_ptr<Scheduler>> make_scheme_b(const SchedulerSetup& setup,
                                                  const OptionTexts& options);
 

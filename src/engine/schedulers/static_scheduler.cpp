@@ -8,6 +8,7 @@
 
 #include "base/format.hpp"
 #include "engine/offload_choice.hpp"
+#include "engine/queue/served_queue.hpp"
 #include "engine/schedulers/instance_seats.hpp"
 #include "engine/schedulers/static_layout.hpp"
 
@@ -15,7 +16,7 @@ namespace cleave {
 
 namespace {
 
-constexpr OptionRow rows[] = {
+constexpr OptionRow own_rows[] = {
     {"layout", "LAYOUT", "stacon",
      "stacon (half a GPU, two quarters), best (for the jobs to come), file (what the fleet shows), "
      "or "
@@ -28,26 +29,30 @@ constexpr OptionRow rows[] = {
     sharing_option,
     sharers_option,
     percent_option,
+    offload_option,
+    offload_alpha_option,
 };
+constexpr auto rows = with_queue_options(own_rows);
 
 /// On which instances a job may start.
 enum class Fit : std::uint8_t { request, exact, any };
 
-class Static final : public Scheduler {
+class Static final : public Scheduler, private QueueHost {
  public:
   Static(const SchedulerSetup& setup, FleetLayout layout, Fit fit,
-         const std::optional<SharingRule>& sharing)
+         const std::optional<SharingRule>& sharing, const OffloadRule& offload, QueueRules rules)
       : seats_(setup.fleet),
         requests_(&setup.requests),
         facts_(setup.facts),
         layout_(std::move(layout)),
         fit_(fit),
+        offload_(offload),
         groups_(instance_groups(setup.fleet.graphs())),
         group_of_(setup.fleet.graphs().size()),
         free_(groups_.size()),
         count_(groups_.size(), 0),
         has_(setup.fleet.size()),
-        queue_(setup.facts) {
+        queue_(setup, std::move(rules)) {
     if (sharing) shared_.emplace(*sharing);
     no_room_for_.resize(groups_.size());
     for (const GpuState& gpu : setup.fleet.gpus()) own_.push_back(gpu.held);
@@ -63,15 +68,17 @@ class Static final : public Scheduler {
     }
   }
 
-  void on(const SchedulerEvent& event, Instant /*now*/, std::vector<Command>& commands) override {
+  void on(const SchedulerEvent& event, Instant now, std::vector<Command>& commands) override {
+    now_ = now;
     std::visit([&](const auto& what) { hear(what, commands); }, event);
   }
 
   void ends_soon(JobId job) const override { seats_.leaves_soon(job); }
   void frees_soon(GpuId gpu) const override { seats_.frees_soon(gpu); }
 
-  bool adopt(const Adopted& adopted, Instant /*now*/, std::vector<Command>& /*commands*/) override {
+  bool adopt(const Adopted& adopted, Instant now, std::vector<Command>& /*commands*/) override {
     if (!(shared_ ? seats_.adopt_shared(adopted) : seats_.adopt(adopted))) return false;
+    queue_.runs({adopted.job, adopted.request}, {adopted.gpu, adopted.placement}, now);
     no_longer_free(adopted.gpu, PlacementSet::of(*adopted.placement));
     if (shared_) enter({adopted.job, adopted.request}, adopted.gpu, *adopted.placement);
     return true;
@@ -94,11 +101,12 @@ class Static final : public Scheduler {
 
   /// Jobs start when all that happens at one instant is known: an instance that is free a moment
   /// later in the same instant may be the smaller one.
-  void settle(Instant /*now*/, std::vector<Command>& commands) override {
+  void settle(Instant now, std::vector<Command>& commands) override {
+    now_ = now;
     if (!made_) make_all(commands);
     for (const GpuId gpu : std::exchange(restore_, {}))
       if (!seats_.fleet()[gpu].absent) make(gpu, commands);
-    while (!queue_.empty() && start(queue_.front(), commands)) queue_.pop_front();
+    queue_.serve(*this, now, commands);
   }
 
  private:
@@ -128,27 +136,32 @@ class Static final : public Scheduler {
   // What is heard.
 
   void hear(const Submitted& job, std::vector<Command>& /*commands*/) {
-    queue_.insert({job.job, job.request});
+    queue_.insert({job.job, job.request}, now_);
   }
-  void hear(const Finished& job, std::vector<Command>& /*commands*/) { leave(job.job); }
+  void hear(const Finished& job, std::vector<Command>& /*commands*/) {
+    leave(job.job);
+    queue_.left(job.job, now_);
+  }
   void hear(const Requeued& job, std::vector<Command>& /*commands*/) {
     leave(job.job);
-    queue_.insert({job.job, job.request});
+    queue_.insert({job.job, job.request}, now_);
   }
   void hear(const Cancelled& job, std::vector<Command>& /*commands*/) { queue_.erase(job.job); }
   void hear(const GpuLost& lost, std::vector<Command>& /*commands*/) {
     no_longer_free(lost.gpu, has_[index(lost.gpu)]);
     own_[index(lost.gpu)] = {};
+    queue_.room_changed(lost.gpu);
     if (shared_)
       for (const PlacementId id : geometry(lost.gpu).all()) shared_->clear(lost.gpu, id);
-    for (const Waiting job : seats_.hear(lost)) queue_.insert(job);
+    for (const Waiting job : seats_.hear(lost)) queue_.insert(job, now_);
   }
   void hear(const GpuReturned& returned, std::vector<Command>& commands) {
     seats_.hear(returned);
+    queue_.room_changed(returned.gpu);
     if (made_) make(returned.gpu, commands);
   }
   void hear(const InstanceGone& gone, std::vector<Command>& /*commands*/) {
-    for (const Waiting job : seats_.hear(gone)) queue_.insert(job);
+    for (const Waiting job : seats_.hear(gone)) queue_.insert(job, now_);
     if (gone.placement) {
       no_longer_free(gone.gpu, PlacementSet::of(*gone.placement));
       if (shared_) shared_->clear(gone.gpu, *gone.placement);
@@ -157,10 +170,12 @@ class Static final : public Scheduler {
   }
   void hear(const GpuWithdrawn& withdrawn, std::vector<Command>& /*commands*/) {
     seats_.hear(withdrawn);
+    queue_.room_changed(withdrawn.gpu);
     no_longer_free(withdrawn.gpu, has_[index(withdrawn.gpu)]);
   }
   void hear(const GpuRestored& restored, std::vector<Command>& /*commands*/) {
     seats_.hear(restored);
+    queue_.room_changed(restored.gpu);
     restore_.insert(restored.gpu);
   }
   void hear(const Woken& /*woken*/, std::vector<Command>& /*commands*/) {}
@@ -175,6 +190,7 @@ class Static final : public Scheduler {
     for (const PlacementId id : has_[index(gpu)]) --count_[group_of(gpu, id)];
     for (const PlacementId id : has) ++count_[group_of(gpu, id)];
     has_[index(gpu)] = has;
+    queue_.room_changed(gpu);
   }
 
   void make(GpuId gpu, std::vector<Command>& commands) {
@@ -268,22 +284,17 @@ class Static final : public Scheduler {
     if (made_ && has_[index(gpu)].contains(placement)) offer(gpu, placement);
   }
 
-  /// On an instance that holds it beside the jobs that are there: of the smallest size that has
-  /// one, where fewest are.
-  bool start_shared(Waiting job, std::vector<Command>& commands) {
+  /// An instance that holds it beside the jobs that are there: of the smallest size that has one,
+  /// where fewest are.
+  std::optional<Spot> find_shared(Waiting job) {
     std::optional<Place> chosen;
     for (const std::uint16_t group : groups_for(job.request)) {
       const auto place = place_with_room(group, job.request);
       if (place && (!chosen || *place < *chosen)) chosen = place;
       if (chosen && fit_ != Fit::any) break;
     }
-    if (!chosen) return false;
-    free_[group_of(chosen->gpu, chosen->placement)].erase(*chosen);
-    seats_.start_shared(job, chosen->gpu, chosen->placement,
-                        shared_->share_of(*geometry(chosen->gpu)[chosen->placement].profile),
-                        commands);
-    enter(job, chosen->gpu, chosen->placement);
-    return true;
+    if (!chosen) return std::nullopt;
+    return Spot{chosen->gpu, chosen->placement};
   }
 
   std::optional<Place> place_with_room(std::uint16_t group, RequestId request) {
@@ -303,20 +314,73 @@ class Static final : public Scheduler {
     return std::nullopt;
   }
 
-  bool start(Waiting job, std::vector<Command>& commands) {
-    if (shared_) return start_shared(job, commands);
-    std::set<Place>* from = nullptr;
+  // As the queue's host.
+
+  std::optional<Spot> find(Waiting job) override {
+    if (shared_) return find_shared(job);
+    const std::set<Place>* from = nullptr;
     for (const std::uint16_t group : groups_for(job.request)) {
       if (free_[group].empty()) continue;
       if (from == nullptr || *free_[group].begin() < *from->begin()) from = &free_[group];
       if (fit_ != Fit::any) break;
     }
     if (from == nullptr) from = free_with_offload(job);
-    if (from == nullptr) return false;
-    const Place chosen = *from->begin();
-    from->erase(from->begin());
-    seats_.start(job, chosen.gpu, chosen.placement, commands);
-    return true;
+    if (from == nullptr) return std::nullopt;
+    return Spot{from->begin()->gpu, from->begin()->placement};
+  }
+
+  std::optional<Spot> find_on(Waiting job, GpuId gpu, const Room& among) override {
+    const GpuState& state = seats_.fleet()[gpu];
+    for (const std::uint16_t group : groups_for(job.request)) {
+      if (groups_[group].kind != state.kind) continue;
+      const PlacementSet free = among.placements & groups_[group].placements & state.idle;
+      if (free.empty()) continue;
+      std::optional<Place> first;
+      for (const PlacementId id : free)
+        if (!first || place(gpu, id) < *first) first = place(gpu, id);
+      return Spot{gpu, first->placement};
+    }
+    return std::nullopt;
+  }
+
+  void start(Waiting job, Spot spot, std::vector<Command>& commands) override {
+    const PlacementId placement = *spot.placement;
+    std::set<Place>& free = free_[group_of(spot.gpu, placement)];
+    const Place chosen = place(spot.gpu, placement);
+    const auto found =
+        !free.empty() && free.begin()->gpu == spot.gpu && free.begin()->placement == placement
+            ? free.begin()
+            : free.find(chosen);
+    if (found != free.end()) free.erase(found);
+    if (!shared_) {
+      seats_.start(job, spot.gpu, placement, commands);
+      return;
+    }
+    seats_.start_shared(job, spot.gpu, placement,
+                        shared_->share_of(*geometry(spot.gpu)[placement].profile), commands);
+    enter(job, spot.gpu, placement);
+  }
+
+  /// The layout's own, when they are all that is there.
+  Room room(GpuId gpu, RequestId request) override {
+    const GpuState& state = seats_.fleet()[gpu];
+    PlacementSet holds;
+    if (state.absent && !aside_.contains(gpu)) return {};
+    for (const std::uint16_t group : groups_for(request))
+      if (groups_[group].kind == state.kind) holds = holds | groups_[group].placements;
+    return {false, holds & has_[index(gpu)]};
+  }
+
+  void set_aside(GpuId gpu, bool aside) override {
+    seats_.set_aside(gpu, aside);
+    if (aside) {
+      aside_.insert(gpu);
+      no_longer_free(gpu, has_[index(gpu)]);
+    } else {
+      aside_.erase(gpu);
+      for (const PlacementId id : has_[index(gpu)] & seats_.fleet()[gpu].idle)
+        free_[group_of(gpu, id)].insert(place(gpu, id));
+    }
   }
 
   /// The largest free instance on which the job has to offload; null where there is none, or where
@@ -326,7 +390,7 @@ class Static final : public Scheduler {
       if (free_[group].empty()) continue;
       const bool waits =
           are_some(groups_for(job.request)) &&
-          !worth_offloading(facts_, seats_.fleet(), (*requests_)[job.request], job.job,
+          !worth_offloading(offload_, facts_, seats_.fleet(), (*requests_)[job.request], job.job,
                             groups_[group].kind, free_[group].begin()->placement);
       return waits ? nullptr : &free_[group];
     }
@@ -354,6 +418,7 @@ class Static final : public Scheduler {
   std::optional<InstanceSeats> shared_;  // empty: each job has an instance to itself
   FleetLayout layout_;
   Fit fit_;
+  OffloadRule offload_;
   bool made_ = false;
   std::vector<InstanceGroup> groups_;
   std::vector<std::vector<std::size_t>> group_of_;  // by kind and placement
@@ -366,7 +431,9 @@ class Static final : public Scheduler {
   std::vector<std::optional<std::vector<std::uint16_t>>> groups_for_,
       groups_with_offload_;                               // by request
   std::unordered_map<std::size_t, std::string> reasons_;  // by request; only looked up
-  JobQueue queue_;
+  std::set<GpuId> aside_;
+  ServedQueue queue_;
+  Instant now_{};
 };
 
 }  // namespace
@@ -394,9 +461,24 @@ Result<std::unique_ptr<Scheduler>> make_static(const SchedulerSetup& setup,
   if (*sharing && setup.live)
     return fail(ErrorKind::bad_usage, "sharing", "jobs share instances in simulations only",
                 "leave it out");
+  auto rules = queue_rules(options);
+  if (!rules) return std::unexpected(rules.error());
+  if (*sharing && !rules->plain())
+    return fail(ErrorKind::bad_usage, "sharing",
+                "where jobs share instances, nothing is kept for one that waits, and nobody's part "
+                "of an instance is counted",
+                "leave out sharing, or order, backfill and the limit of users");
+  if (!rules->plain() && text == "best")
+    return fail(ErrorKind::bad_usage, "layout",
+                "layout=best is chosen for a queue that nobody overtakes",
+                "leave out order, backfill and the limit of users, or name a layout");
   auto layout = choose_layout(text, goal, setup);
   if (!layout) return std::unexpected(layout.error());
-  return std::make_unique<Static>(setup, std::move(*layout), fit, *sharing);
+  OptionReader in(options);
+  const OffloadRule offload = read_offload_rule(in);
+  if (in.error()) return std::unexpected(*in.error());
+  return std::make_unique<Static>(setup, std::move(*layout), fit, *sharing, offload,
+                                  std::move(*rules));
 }
 
 }  // namespace cleave

@@ -23,6 +23,7 @@ namespace {
 struct Options {
   std::vector<std::size_t> gpus = {160, 10000}, jobs = {5000, 1000000};  // jobs: one for each fleet
   std::string scheduler = "online", model = "A100-40GB", world = "all";
+  std::size_t priorities = 1;
   bool json = false;
 };
 
@@ -77,8 +78,9 @@ std::vector<BenchWorld> worlds(const GpuModel& model) {
   return {{"bare", false, bare}, {"usual", false, {}}, {"full", true, full}};
 }
 
-Workload make_workload(const Geometry& geometry, std::size_t gpus, std::size_t jobs, bool shares) {
-  Random random(5);
+Workload make_workload(const Geometry& geometry, std::size_t gpus, std::size_t jobs, bool shares,
+                       std::size_t priorities) {
+  Random random(5), of_priorities(6);
   const auto profiles = geometry.profile_list();
   double slices = 0;
   for (const Profile* profile : profiles) slices += profile->memory.value;
@@ -94,6 +96,9 @@ Workload make_workload(const Geometry& geometry, std::size_t gpus, std::size_t j
     if (shares) speeds[i].transfer_share = 0.1 * static_cast<double>(i);
   }
   workload.jobs.reserve(jobs);
+  if (priorities > 1) workload.details.resize(priorities);
+  for (std::size_t i = 0; i < workload.details.size(); ++i)
+    workload.details[i].priority = static_cast<std::int64_t>(i);
   double now = 0;
   for (std::size_t i = 0; i < jobs; ++i) {
     Job job;
@@ -103,6 +108,7 @@ Workload make_workload(const Geometry& geometry, std::size_t gpus, std::size_t j
     job.request = workload.intern(
         Request{ByProfile{std::string(profiles[random.below(profiles.size())]->name)}, {}});
     job.speed = workload.intern(speeds[i % speeds.size()]);
+    if (priorities > 1) job.details = static_cast<std::uint32_t>(of_priorities.below(priorities));
     workload.jobs.push_back(std::move(job));
     now += random.exponential(mean_gap_s);
   }
@@ -111,11 +117,13 @@ Workload make_workload(const Geometry& geometry, std::size_t gpus, std::size_t j
 }
 
 Result<SimulationBench> bench_one(const SchedulerSpec& scheduler, const GpuModel& model,
-                                  std::size_t gpus, std::size_t jobs, const BenchWorld& world) {
+                                  std::size_t gpus, std::size_t jobs, const BenchWorld& world,
+                                  std::size_t priorities) {
   const auto fleet =
       parse_fleet_in_short(fmt::format("{}x{}", gpus, model.key), ProfileChoice::plain());
   if (!fleet) return std::unexpected(fleet.error());
-  const Workload workload = make_workload(fleet->geometries.front(), gpus, jobs, world.shares);
+  const Workload workload =
+      make_workload(fleet->geometries.front(), gpus, jobs, world.shares, priorities);
   SimulationOptions options;
   options.world = world.terms;
   SimulationBench bench{gpus, jobs, scheduler.text, world.name, 0, 0, 0, {}};
@@ -152,7 +160,8 @@ Result<int> simulation(const Options& given) {
   for (std::size_t i = 0; i < given.gpus.size(); ++i) {
     for (const BenchWorld& world : worlds(**model)) {
       if (given.world != "all" && given.world != world.name) continue;
-      auto bench = bench_one(*scheduler, **model, given.gpus[i], given.jobs[i], world);
+      auto bench =
+          bench_one(*scheduler, **model, given.gpus[i], given.jobs[i], world, given.priorities);
       if (!bench) return std::unexpected(bench.error());
       runs.push_back(std::move(*bench));
     }
@@ -176,6 +185,10 @@ void add_bench_simulation(CommandLine& bench, Run& run) {
       ->check(Check::range(1, 100000000));
   command->add_option("--scheduler", options.scheduler, "NAME[:key=value;key=value]")
       ->default_str("online");
+  command
+      ->add_option("--priorities", options.priorities, "How many priorities jobs have, at random")
+      ->check(Check::range(1, 1000))
+      ->default_str("1");
   command->add_option("--world", options.world, "One of the three worlds, or all")
       ->check(Check::one_of({"all", "bare", "usual", "full"}))
       ->default_str("all");

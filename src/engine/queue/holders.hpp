@@ -1,0 +1,70 @@
+#pragma once
+// Who holds what, and until when that is expected to last, as far as times are known: what backfill
+// goes by.
+
+#include <optional>
+#include <vector>
+
+#include "engine/job_facts.hpp"
+#include "engine/queue/spot.hpp"
+#include "placement/fleet.hpp"
+
+namespace cleave {
+
+/// A moment that does not come as far as is known.
+inline constexpr Instant never = Instant::max();
+
+/// The running jobs of a fleet, by GPU.
+class Holders {
+ public:
+  /// Both must outlive this; `facts` may be null. Of `fleet` only the models matter.
+  Holders(const Fleet& fleet, const JobFacts* facts)
+      : fleet_(&fleet), facts_(facts), on_(fleet.size()) {}
+
+  void start(JobId job, Spot spot, Instant now);
+  /// Nothing where the job does not run.
+  void leave(JobId job);
+  /// Its work went on elsewhere, whence it is done in the same time.
+  void move(JobId job, Spot to);
+
+  /// The time of the job from its beginning there, as known.
+  [[nodiscard]] std::optional<Duration> time_of(JobId job, Spot spot) const;
+  /// Whether nobody is in the way of the spot.
+  [[nodiscard]] bool free(Spot spot) const;
+  /// From when on nobody that runs now is in the way of the spot. Who takes longer than was
+  /// expected may end at any moment, `now`; after a minute and a tenth of the time more, the end is
+  /// not known. Where an end is not known it is `never`.
+  [[nodiscard]] Instant free_from(Spot spot, Instant now) const;
+  /// Memory slices of the jobs in its way.
+  [[nodiscard]] int in_the_way(Spot spot) const;
+
+  /// When the next of those on the GPU is expected to end, or to have taken too long, after `now`.
+  [[nodiscard]] Instant next_change(GpuId gpu, Instant now) const;
+  /// Where the job runs; empty: nowhere.
+  [[nodiscard]] std::optional<GpuId> gpu_of(JobId job) const;
+
+  [[nodiscard]] const Geometry& geometry(GpuId gpu) const {
+    return fleet_->geometry((*fleet_)[gpu]);
+  }
+  [[nodiscard]] std::size_t kind(GpuId gpu) const { return (*fleet_)[gpu].kind; }
+  [[nodiscard]] std::size_t gpus() const { return on_.size(); }
+
+ private:
+  struct Holder {
+    JobId job;
+    std::optional<PlacementId> placement;
+    Instant until;
+    Duration patience{};
+  };
+  static constexpr std::uint32_t nowhere = 0xffffffff;
+
+  /// When it is expected to end, in the past too.
+  [[nodiscard]] Instant until(const Holder& holder) const;
+
+  const Fleet* fleet_;
+  const JobFacts* facts_;
+  std::vector<std::vector<Holder>> on_;  // by GPU
+  std::vector<std::uint32_t> gpu_of_;    // by job
+};
+
+}  // namespace cleave

@@ -1,0 +1,75 @@
+#pragma once
+// What a site asks of a queue, whichever scheduler keeps it: in which order jobs of one priority
+// are looked at, who may start before a job that waits for room, and how much a user may have. The
+// rows are options of every scheduler that keeps such a queue (served_queue.hpp).
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "base/options.hpp"
+
+namespace cleave {
+
+/// Who may start before a job that finds no room.
+enum class Backfill : std::uint8_t {
+  none,          // nobody
+  easy,          // who does not delay the first of those that wait
+  conservative,  // who delays none of those before it
+};
+
+/// The rules of one queue. The defaults are those of a queue that nobody overtakes.
+struct QueueRules {
+  bool by_share = false, by_deadline = false;
+  Backfill backfill = Backfill::none;
+  std::size_t depth = 0;  // jobs that are looked at each time, with backfill
+  Duration half_life{};   // of what was used, for by_share
+  /// By ACCOUNT, USER, or ACCOUNT/USER; 1 for those that are not named.
+  std::map<std::string, double, std::less<>> shares;
+  std::optional<std::size_t> user_jobs;  // a user's of one account, at a time
+
+  /// Whether jobs are told apart by who submitted them.
+  [[nodiscard]] bool by_user() const { return by_share || user_jobs; }
+  /// First come first served, by priority, and nothing else.
+  [[nodiscard]] bool plain() const {
+    return !by_user() && !by_deadline && backfill == Backfill::none;
+  }
+};
+
+/// Options of every scheduler that keeps such a queue.
+inline constexpr std::array queue_options = {
+    OptionRow{"order", "KEYS", "submission",
+              "jobs of one priority by: fair-share (whose user, and before that account, has used "
+              "least for "
+              "its share), deadline, submission; several in this order, joined by '+'"},
+    OptionRow{"backfill", "none|easy|conservative", "none",
+              "who may start before a job that finds no room: nobody, those that do not delay the "
+              "first one "
+              "that waits, or those that delay none before them"},
+    OptionRow{"depth", "COUNT", "100",
+              "with backfill: how many waiting jobs are looked at each time"},
+    OptionRow{"half-life", "SECONDS", "604800",
+              "with order=fair-share: after this time what was used counts half"},
+    OptionRow{"shares", "NAME=NUMBER+...", "",
+              "with order=fair-share: the shares of accounts, of users, or of ACCOUNT/USER; 1 for "
+              "others"},
+    OptionRow{"user-jobs", "COUNT or all", "all",
+              "how many jobs of a user, on one account, may run at a time"},
+};
+
+/// A scheduler's own options, and these after them.
+template <std::size_t count>
+constexpr auto with_queue_options(const OptionRow (&own)[count]) {
+  std::array<OptionRow, count + queue_options.size()> all;
+  std::ranges::copy(own, all.begin());
+  std::ranges::copy(queue_options, all.begin() + count);
+  return all;
+}
+
+/// Reads them.
+[[nodiscard]] Result<QueueRules> queue_rules(const OptionTexts& options);
+
+}  // namespace cleave

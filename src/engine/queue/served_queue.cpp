@@ -1,0 +1,323 @@
+#include "engine/queue/served_queue.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace cleave {
+
+namespace {
+
+/// `from` may be `never`.
+Instant later(Instant from, std::optional<Duration> time) {
+  return from == never || !time ? never : from + *time;
+}
+
+std::pair<std::string, std::string> owner_of(const JobFacts* facts, JobId job) {
+  const std::string* account = facts == nullptr ? nullptr : facts->account(job);
+  const std::string* user = facts == nullptr ? nullptr : facts->user(job);
+  return {account == nullptr ? std::string() : *account, user == nullptr ? std::string() : *user};
+}
+
+}  // namespace
+
+ServedQueue::ServedQueue(const SchedulerSetup& setup, QueueRules rules)
+    : rules_(std::move(rules)),
+      plain_(rules_.plain()),
+      holds_(rules_.backfill != Backfill::none),
+      facts_(setup.facts),
+      requests_(&setup.requests),
+      holders_(setup.fleet, setup.facts),
+      shares_(rules_) {
+  const bool fixed = facts_ == nullptr || !facts_->expects_anew();
+  if (holds_ && setup.use_index && fixed) index_.emplace(holders_);
+  if (!rules_.by_user()) groups_.push_back({.jobs = JobQueue(facts_, rules_.by_deadline)});
+}
+
+// Who waits.
+
+std::size_t ServedQueue::group_of(JobId job) {
+  if (!rules_.by_user()) return 0;
+  const auto owner = owner_of(facts_, job);
+  const auto [known, fresh] = group_numbers_.try_emplace(owner, groups_.size());
+  if (fresh)
+    groups_.push_back({.jobs = JobQueue(facts_, rules_.by_deadline),
+                       .member = shares_.member(owner.first, owner.second)});
+  return known->second;
+}
+
+void ServedQueue::insert(Waiting job, Instant now) {
+  left(job.job, now);
+  groups_[group_of(job.job)].jobs.insert(job);
+  ++waiting_;
+}
+
+void ServedQueue::erase(JobId job) {
+  JobQueue& jobs = groups_[group_of(job)].jobs;
+  const std::size_t before = jobs.size();
+  jobs.erase(job);
+  waiting_ -= before - jobs.size();
+}
+
+// Who runs.
+
+void ServedQueue::charge(JobId job, std::size_t group, Spot spot, Instant now) {
+  if (!rules_.by_user()) return;
+  const std::int64_t slices = slices_of(spot);
+  charged_[job] = {group, slices};
+  ++groups_[group].running;
+  shares_.hold(groups_[group].member, slices, now);
+}
+
+void ServedQueue::left(JobId job, Instant now) {
+  if (plain_) return;
+  if (holds_) {
+    if (const auto gpu = holders_.gpu_of(job)) room_changed(*gpu);
+    holders_.leave(job);
+  }
+  const auto charged = charged_.find(job);
+  if (charged == charged_.end()) return;
+  Group& group = groups_[charged->second.group];
+  --group.running;
+  shares_.release(group.member, charged->second.slices, now);
+  charged_.erase(charged);
+}
+
+void ServedQueue::runs(Waiting job, Spot spot, Instant now) {
+  if (plain_) return;
+  const auto since = facts_ == nullptr ? std::nullopt : facts_->running_since(job.job);
+  if (holds_) holders_.start(job.job, spot, since.value_or(now));
+  room_changed(spot.gpu);
+  charge(job.job, group_of(job.job), spot, now);
+}
+
+void ServedQueue::moved(JobId job, Spot to) {
+  if (!holds_) return;
+  if (const auto gpu = holders_.gpu_of(job)) room_changed(*gpu);
+  holders_.move(job, to);
+  room_changed(to.gpu);
+}
+
+void ServedQueue::room_changed(GpuId gpu) {
+  if (index_) index_->changed(gpu);
+}
+
+std::int64_t ServedQueue::slices_of(Spot spot) const {
+  const Geometry& geometry = holders_.geometry(spot.gpu);
+  return spot.placement ? geometry[*spot.placement].profile->compute.value
+                        : geometry.model().compute.value;
+}
+
+// Whose turn it is.
+
+bool ServedQueue::at_limit(const Group& group) const {
+  return rules_.user_jobs && group.running + group.reserved >= *rules_.user_jobs;
+}
+
+bool ServedQueue::before(const Group& a, const Group& b, Instant now) const {
+  const JobQueue::Turn turn_a = a.jobs.turn(a.next), turn_b = b.jobs.turn(b.next);
+  if (turn_a.priority != turn_b.priority) return turn_a.priority > turn_b.priority;
+  if (rules_.by_share) {
+    const auto level_a = shares_.level(a.member, now), level_b = shares_.level(b.member, now);
+    if (level_a != level_b) return level_a < level_b;
+  }
+  return turn_a < turn_b;
+}
+
+ServedQueue::Group* ServedQueue::next_group(Instant now) {
+  Group* best = nullptr;
+  for (Group& group : groups_)
+    if (group.next < group.jobs.size() && !at_limit(group) &&
+        (best == nullptr || before(group, *best, now)))
+      best = &group;
+  return best;
+}
+
+// Who starts.
+
+void ServedQueue::start(Group& group, QueueHost& host, Spot spot, Instant now,
+                        std::vector<Command>& commands) {
+  const Waiting job = group.jobs[group.next];
+  group.jobs.erase_at(group.next);
+  --waiting_;
+  host.start(job, spot, commands);
+  if (holds_) holders_.start(job.job, spot, now);
+  room_changed(spot.gpu);
+  charge(job.job, static_cast<std::size_t>(&group - groups_.data()), spot, now);
+}
+
+void ServedQueue::serve(QueueHost& host, Instant now, std::vector<Command>& commands) {
+  if (plain_) {
+    JobQueue& jobs = groups_.front().jobs;
+    while (!jobs.empty()) {
+      const Waiting job = jobs.front();
+      const auto spot = host.find(job);
+      if (!spot) return;
+      jobs.pop_front();
+      --waiting_;
+      host.start(job, *spot, commands);
+    }
+    return;
+  }
+  reservations_.clear();
+  for (Group& group : groups_) group.next = group.reserved = 0;
+  const std::size_t most = rules_.backfill == Backfill::none           ? 0
+                           : rules_.backfill == Backfill::conservative ? rules_.depth
+                                                                       : 1;
+  std::size_t seen = 0;
+  while (Group* group = next_group(now)) {
+    const Waiting job = group->jobs[group->next];
+    const auto spot = spot_for(job, host, now);
+    if (spot) {
+      start(*group, host, *spot, now, commands);
+    } else {
+      if (most == 0) break;
+      if (reservations_.size() < most && reserve(job, host, now)) ++group->reserved;
+      ++group->next;
+      if (++seen == rules_.depth) break;
+    }
+  }
+  forget_reservations(host);
+}
+
+std::optional<Spot> ServedQueue::spot_for(Waiting job, QueueHost& host, Instant now) {
+  // Whether a job would rather offload is its own matter.
+  const bool alike = !(*requests_)[job.request].request.offload;
+  if (!alike || !found_none_.contains(job.request)) {
+    if (const auto spot = host.find(job)) return spot;
+    if (alike) found_none_.insert(job.request);
+  }
+  for (const auto& [gpu, reservations] : reserved_on_) {
+    const Room room = left_by_reservations(job, gpu, host.room(gpu, job.request), now);
+    if (room.empty()) continue;
+    if (const auto spot = host.find_on(job, gpu, room)) return spot;
+  }
+  return std::nullopt;
+}
+
+/// The same job is asked for many times, one after the other.
+std::optional<Duration> ServedQueue::time_of(JobId job, Spot spot) {
+  if (known_job_ != job) {
+    known_job_ = job;
+    known_times_.assign(known_times_.size(), {});
+  }
+  const std::size_t kind = holders_.kind(spot.gpu);
+  const std::size_t place =
+      kind * (PlacementSet::most + 1) + (spot.placement ? *spot.placement : PlacementSet::most);
+  if (known_times_.size() <= place) known_times_.resize(place + 1);
+  auto& known = known_times_[place];
+  if (!known) known = holders_.time_of(job, spot);
+  return *known;
+}
+
+Room ServedQueue::left_by_reservations(Waiting job, GpuId gpu, Room room, Instant now) {
+  if (room.whole && !holders_.free({gpu, std::nullopt})) room.whole = false;
+  for (const PlacementId placement : room.placements)
+    if (!holders_.free({gpu, placement})) room.placements.erase(placement);
+  for (const std::size_t i : reserved_on_.at(gpu)) {
+    const Reservation& reservation = reservations_[i];
+    if (room.whole && delays(job, {gpu, std::nullopt}, reservation, now)) room.whole = false;
+    for (const PlacementId placement : room.placements)
+      if (delays(job, {gpu, placement}, reservation, now)) room.placements.erase(placement);
+  }
+  return room;
+}
+
+bool ServedQueue::delays(Waiting job, Spot spot, const Reservation& reservation, Instant now) {
+  if (!in_each_others_way(holders_.geometry(spot.gpu), spot.placement, reservation.spot.placement))
+    return false;
+  return reservation.from == never || later(now, time_of(job.job, spot)) > reservation.from;
+}
+
+// Reservations.
+
+/// The earliest time from which on neither those that run nor the reservations are in its way.
+Instant ServedQueue::earliest_start(Waiting job, Spot spot, Instant now) {
+  Instant from = holders_.free_from(spot, now);
+  const auto reserved = reserved_on_.find(spot.gpu);
+  if (reserved == reserved_on_.end()) return from;
+  const Geometry& geometry = holders_.geometry(spot.gpu);
+  PlacementSet in_its_way = geometry.all();
+  if (spot.placement)
+    in_its_way = geometry[*spot.placement].conflicts | PlacementSet::of(*spot.placement);
+  std::optional<Duration> time;
+  bool asked = false;
+  for (const std::size_t i : reserved->second) {
+    const Reservation& other = reservations_[i];
+    if (from == never) break;
+    if (other.end <= from) continue;
+    if (other.spot.placement && !in_its_way.contains(*other.spot.placement)) continue;
+    if (!std::exchange(asked, true)) time = time_of(job.job, spot);
+    if (other.from != never && later(from, time) <= other.from) break;
+    from = other.end;
+  }
+  return from;
+}
+
+std::optional<Reservation> ServedQueue::earliest(Waiting job, QueueHost& host, Instant now) {
+  std::optional<SpotRank> best;
+  const auto consider = [&](const std::optional<SpotRank>& rank) {
+    if (rank && (!best || *rank < *best)) best = rank;
+  };
+  // GPUs on which nothing is reserved: the same for all jobs with this request.
+  if (index_) {
+    const auto room = [&](GpuId gpu, RequestId request) { return host.room(gpu, request); };
+    consider(index_->best(job.request, now, room,
+                          [&](GpuId gpu) { return reserved_on_.contains(gpu); }));
+  } else {
+    for (std::size_t i = 0; i < holders_.gpus(); ++i)
+      if (const auto gpu = static_cast<GpuId>(i); !reserved_on_.contains(gpu))
+        consider(EarliestSpots::best_on(holders_, gpu, host.room(gpu, job.request), now));
+  }
+  // And the others.
+  for (const auto& [gpu, reservations] : reserved_on_) {
+    const Room room = host.room(gpu, job.request);
+    const Geometry& geometry = holders_.geometry(gpu);
+    const auto look_at = [&](Spot spot, int slices) {
+      const Instant from = earliest_start(job, spot, now);
+      if (from == never && !may_be_kept(spot)) return;
+      consider(SpotRank{from, from == never ? holders_.in_the_way(spot) : 0, slices, spot});
+    };
+    if (room.whole) look_at({gpu, std::nullopt}, geometry.model().memory_slices.value);
+    for (const PlacementId placement : room.placements)
+      look_at({gpu, placement}, geometry[placement].profile->memory.value);
+  }
+  if (!best) return std::nullopt;
+  return Reservation{job, best->spot, best->from, later(best->from, time_of(job.job, best->spot))};
+}
+
+/// Where nobody knows when a spot is free, one reservation is enough.
+bool ServedQueue::may_be_kept(Spot spot) const {
+  const auto reserved = reserved_on_.find(spot.gpu);
+  if (reserved == reserved_on_.end()) return true;
+  const Geometry& geometry = holders_.geometry(spot.gpu);
+  return std::ranges::none_of(reserved->second, [&](std::size_t i) {
+    const Reservation& other = reservations_[i];
+    return other.end == never && in_each_others_way(geometry, spot.placement, other.spot.placement);
+  });
+}
+
+bool ServedQueue::reserve(Waiting job, QueueHost& host, Instant now) {
+  const auto reservation = earliest(job, host, now);
+  if (!reservation) return false;
+  auto& there = reserved_on_[reservation->spot.gpu];
+  if (there.empty()) host.set_aside(reservation->spot.gpu, true);
+  const auto after = std::ranges::upper_bound(there, reservation->from, {},
+                                              [&](std::size_t i) { return reservations_[i].from; });
+  there.insert(after, reservations_.size());
+  reservations_.push_back(*reservation);
+  return true;
+}
+
+void ServedQueue::forget_reservations(QueueHost& host) {
+  for (const auto& [gpu, reservations] : reserved_on_) host.set_aside(gpu, false);
+  reserved_on_.clear();
+  known_job_.reset();
+  found_none_.clear();
+}
+
+bool ServedQueue::reserved(GpuId gpu) const {
+  return std::ranges::any_of(reservations_,
+                             [&](const Reservation& each) { return each.spot.gpu == gpu; });
+}
+
+}  // namespace cleave

@@ -1,0 +1,150 @@
+#pragma once
+// The queue of a scheduler, and who of it starts when: the order of jobs, limits of users, and
+// backfill, in one place for every scheduler that looks at its jobs one after the other. The
+// scheduler says where a job would go; the queue says whose turn it is.
+//
+// Each time, jobs are looked at in their order (queue_rules.hpp). The first starts if it finds
+// room. If it does not, what follows depends on `backfill`:
+//
+//   none          nothing more is looked at.
+//   easy          The first has a reservation: the spot that is expected to be free for it earliest
+//                 (Lifka, *The ANL/IBM SP Scheduling System*, 1995; on spots instead of nodes).
+//                 Those behind it start where they find room elsewhere, or in its way if they are
+//                 expected to have ended by then.
+//   conservative  The same, and each job that finds no room has a reservation, which those behind
+//                 it respect, at the earliest time that those before it leave it.
+//
+// Reservations are worked out anew each time, from what is then known. Where an end is not known,
+// no time is, and nobody starts in the way of the spot, so that it is free one day: the one in
+// whose way fewest slices are. Since nobody starts there, that number only falls. Among equals the
+// smaller instance is taken, then the lower GPU and placement.
+//
+// With order=fair-share who is next is found anew after each start. A user who has as many jobs as
+// the limit allows is passed over, with all jobs that wait.
+
+#include <map>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "engine/queue/earliest_spots.hpp"
+#include "engine/queue/fair_share.hpp"
+#include "engine/queue/holders.hpp"
+#include "engine/queue/job_queue.hpp"
+#include "engine/scheduler.hpp"
+
+namespace cleave {
+
+/// What a scheduler is to its queue.
+class QueueHost {
+ public:
+  virtual ~QueueHost() = default;
+  /// Where the job would start now, by the scheduler's own rule; not on a GPU that is set aside.
+  virtual std::optional<Spot> find(Waiting job) = 0;
+  /// The same on this GPU, which is set aside, on one of these spots.
+  virtual std::optional<Spot> find_on(Waiting job, GpuId gpu, const Room& among) = 0;
+  /// The spot was found for it.
+  virtual void start(Waiting job, Spot spot, std::vector<Command>& commands) = 0;
+  /// Every spot of the GPU on which the job may start one day, if what runs there ends; nothing of
+  /// a GPU that takes no work.
+  virtual Room room(GpuId gpu, RequestId request) = 0;
+  /// `find` is to leave out this GPU, or no more.
+  virtual void set_aside(GpuId gpu, bool aside) = 0;
+};
+
+/// A spot that is kept for a job that waits.
+struct Reservation {
+  Waiting job;
+  Spot spot;
+  Instant from;  // `never`: nobody knows
+  Instant end;
+};
+
+/// Jobs that wait, and the rules by which they start.
+class ServedQueue {
+ public:
+  /// All that `setup` refers to must outlive the queue.
+  ServedQueue(const SchedulerSetup& setup, QueueRules rules);
+
+  [[nodiscard]] bool empty() const { return waiting_ == 0; }
+  /// Nobody overtakes here, and users do not count.
+  [[nodiscard]] bool plain() const { return plain_; }
+  /// Whether nobody would be looked at before this job, which does not wait here. Only where the
+  /// queue is plain.
+  [[nodiscard]] bool would_lead(JobId job) const { return groups_.front().jobs.would_lead(job); }
+
+  /// The job waits. If it ran, it does no more.
+  void insert(Waiting job, Instant now);
+  /// Nothing where it does not wait.
+  void erase(JobId job);
+  /// A job that `serve` started has ended.
+  void left(JobId job, Instant now);
+  /// A job runs that this queue did not start; and one was moved.
+  void runs(Waiting job, Spot spot, Instant now);
+  void moved(JobId job, Spot to);
+
+  /// What the host says of the GPU's room is another thing now.
+  void room_changed(GpuId gpu);
+
+  /// Starts what may start now.
+  void serve(QueueHost& host, Instant now, std::vector<Command>& commands);
+
+  /// As of the last time that jobs were looked at, in the order of their jobs.
+  [[nodiscard]] const std::vector<Reservation>& reservations() const { return reservations_; }
+  [[nodiscard]] bool reserved(GpuId gpu) const;
+
+ private:
+  /// The jobs of one user, or all.
+  struct Group {
+    JobQueue jobs;
+    FairShare::Member member = 0;
+    std::size_t next = 0;                   // of those that are being looked at
+    std::size_t running = 0, reserved = 0;  // reserved: of those that are being looked at
+  };
+  /// A running job, as far as users count.
+  struct Charge {
+    std::size_t group = 0;
+    std::int64_t slices = 0;
+  };
+
+  [[nodiscard]] std::size_t group_of(JobId job);
+  [[nodiscard]] std::int64_t slices_of(Spot spot) const;
+  [[nodiscard]] bool at_limit(const Group& group) const;
+  [[nodiscard]] bool before(const Group& a, const Group& b, Instant now) const;
+  /// The group whose next job is looked at next; null: none is left.
+  Group* next_group(Instant now);
+  void charge(JobId job, std::size_t group, Spot spot, Instant now);
+
+  void start(Group& group, QueueHost& host, Spot spot, Instant now, std::vector<Command>& commands);
+  [[nodiscard]] std::optional<Spot> spot_for(Waiting job, QueueHost& host, Instant now);
+  [[nodiscard]] std::optional<Duration> time_of(JobId job, Spot spot);
+  [[nodiscard]] Room left_by_reservations(Waiting job, GpuId gpu, Room room, Instant now);
+  [[nodiscard]] bool delays(Waiting job, Spot spot, const Reservation& reservation, Instant now);
+  [[nodiscard]] std::optional<Reservation> earliest(Waiting job, QueueHost& host, Instant now);
+  [[nodiscard]] Instant earliest_start(Waiting job, Spot spot, Instant now);
+  [[nodiscard]] bool may_be_kept(Spot spot) const;
+  bool reserve(Waiting job, QueueHost& host, Instant now);
+  void forget_reservations(QueueHost& host);
+
+  QueueRules rules_;
+  bool plain_, holds_;
+  const JobFacts* facts_;
+  const RequestTable* requests_;
+  Holders holders_;
+  std::optional<EarliestSpots> index_;  // empty: every GPU is looked at
+  FairShare shares_;
+  std::vector<Group> groups_;
+  std::map<std::pair<std::string, std::string>, std::size_t> group_numbers_;
+  std::map<JobId, Charge> charged_;  // where users count
+  std::size_t waiting_ = 0;
+
+  std::vector<Reservation> reservations_;
+  /// By GPU, which is set aside, and then by when they begin.
+  std::map<GpuId, std::vector<std::size_t>> reserved_on_;
+  /// By GPU model and placement: times of the job that was asked for last.
+  std::vector<std::optional<std::optional<Duration>>> known_times_;
+  std::optional<JobId> known_job_;
+  std::set<RequestId> found_none_;  // apart from GPUs set aside; of the jobs that are looked at
+};
+
+}  // namespace cleave
