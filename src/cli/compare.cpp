@@ -11,6 +11,7 @@
 #include "base/text.hpp"
 #include "cli/columns.hpp"
 #include "cli/command.hpp"
+#include "cli/run_outcomes.hpp"
 #include "cli/workload_arguments.hpp"
 #include "simulate/side_by_side.hpp"
 
@@ -20,7 +21,7 @@ namespace {
 
 struct Options {
   RunArguments run;
-  std::string schedulers;
+  std::string schedulers, outcomes;
   std::uint64_t seeds = 1, threads = 0;
 };
 
@@ -74,6 +75,34 @@ constexpr std::pair<const char*, const char*> where_they_differ[] = {
     {"energy", "energy_j"},
     {"changes", "reconfigurations"}};
 
+std::string bound_of(const FigureComparison& figure) {
+  return figure.bound ? in_unit(figure.unit, figure.bound->median) : "-";
+}
+
+constexpr const char* bounded[] = {"makespan_s", "turnaround_mean_s"};
+
+bool same_bounds(const SchedulerComparison& a, const SchedulerComparison& b) {
+  return std::ranges::all_of(
+      bounded, [&](const char* name) { return figure(a, name).bound == figure(b, name).bound; });
+}
+
+/// What no scheduler can beat, in the place of a scheduler: of those that put one job on an
+/// instance, or of all where there are none. Nothing where no job is finished by all.
+std::optional<SchedulerComparison> bound_row(const RunComparison& comparison) {
+  std::optional<SchedulerComparison> highest;
+  for (const SchedulerComparison& scheduler : comparison.schedulers) {
+    const auto& bound = figure(scheduler, "turnaround_mean_s").bound;
+    if (!bound) continue;
+    if (!highest || bound->median > figure(*highest, "turnaround_mean_s").bound->median)
+      highest = scheduler;
+  }
+  if (!highest) return highest;
+  highest->scheduler = "lower bound";
+  for (FigureComparison& of : highest->figures)
+    of.value = std::ranges::find(bounded, of.figure) == std::end(bounded) ? std::nullopt : of.bound;
+  return highest;
+}
+
 void print_overview(const RunComparison& comparison) {
   Columns<SchedulerComparison> columns = {
       {text_only, "scheduler", &SchedulerComparison::scheduler}};
@@ -89,7 +118,26 @@ void print_overview(const RunComparison& comparison) {
       values.insert(median_of(figure(scheduler, name)));
     if (values.size() > 1) add(heading, name);
   }
-  fmt::print("\n{}\n", text_rows(columns, comparison.schedulers));
+  std::vector<SchedulerComparison> rows = comparison.schedulers;
+  if (const auto bound = bound_row(comparison)) rows.push_back(*bound);
+  fmt::print("\n{}\n", text_rows(columns, rows));
+}
+
+/// The bounds of schedulers that share instances, where others do not.
+void print_other_bounds(const RunComparison& comparison) {
+  const auto bound = bound_row(comparison);
+  if (!bound) return;
+  std::vector<std::string> sharing;
+  const SchedulerComparison* one = nullptr;
+  for (const SchedulerComparison& scheduler : comparison.schedulers)
+    if (!same_bounds(scheduler, *bound)) {
+      sharing.push_back(scheduler.scheduler);
+      one = &scheduler;
+    }
+  if (one == nullptr) return;
+  fmt::print("jobs share instances under {}: bounds there are {} and {}\n",
+             fmt::join(sharing, ", "), bound_of(figure(*one, "makespan_s")),
+             bound_of(figure(*one, "turnaround_mean_s")));
 }
 
 /// Jobs that did not finish, and which jobs the times are of where it is not all that anyone
@@ -187,6 +235,7 @@ void print_text(const ComparisonPlan& plan, const RunComparison& comparison,
   fmt::print("{}{}", introduction(plan.fleet, plan.workloads.front()),
              run_text(plan.simulation, plan.fleet));
   print_overview(comparison);
+  print_other_bounds(comparison);
   print_jobs(comparison);
   comparison.seeds.size() == 1 ? print_ratios(comparison) : print_seeds(comparison);
   std::string said;
@@ -212,10 +261,24 @@ Json runs_json(const ComparisonPlan& plan, const ComparedRuns& results, bool tim
   return json;
 }
 
-Result<ComparedRuns> run_with_progress(const ComparisonPlan& plan, std::size_t most_threads) {
+Result<ComparedRuns> run_with_progress(const ComparisonPlan& plan, std::size_t most_threads,
+                                       OutcomeFiles* files) {
   ProgressLine progress("simulating", plan.seeds.size() * plan.specs.size());
-  return run_side_by_side(plan, most_threads,
-                          [&](std::size_t run) { return progress.of_run(run); });
+  OutcomesOfSeed outcomes;
+  if (files != nullptr)
+    outcomes = [&](std::size_t seed, const std::vector<std::vector<JobOutcome>>& by_scheduler) {
+      return files->write(plan.seeds[seed], plan.specs, plan.workload(seed), by_scheduler);
+    };
+  return run_side_by_side(
+      plan, most_threads, [&](std::size_t run) { return progress.of_run(run); }, outcomes);
+}
+
+/// Null where nobody wants them.
+Result<std::unique_ptr<OutcomeFiles>> open_outcomes(const Options& options) {
+  if (options.outcomes.empty()) return nullptr;
+  if (const auto apart = options.run.not_read("--outcomes", options.outcomes); !apart)
+    return std::unexpected(apart.error());
+  return OutcomeFiles::open(options.outcomes);
 }
 
 Result<int> compare_command(const Options& options) {
@@ -223,8 +286,13 @@ Result<int> compare_command(const Options& options) {
   if (!plan) return std::unexpected(plan.error());
   report_without_predictions(plan->simulation, plan->fleet, plan->workloads.front());
   const std::size_t cores = std::max<std::size_t>(1, std::thread::hardware_concurrency());
-  const auto results = run_with_progress(*plan, options.threads > 0 ? options.threads : cores);
+  const auto files = open_outcomes(options);
+  if (!files) return std::unexpected(files.error());
+  const auto results =
+      run_with_progress(*plan, options.threads > 0 ? options.threads : cores, files->get());
   if (!results) return std::unexpected(results.error());
+  if (*files != nullptr)
+    if (const auto done = (*files)->finish(); !done) return std::unexpected(done.error());
   const RunComparison comparison = compare(results->seeds);
   if (options.run.json) {
     print(Json{{"runs", runs_json(*plan, *results, options.run.timing)},
@@ -262,6 +330,13 @@ void add_compare(CommandLine& program, Run& run) {
                    "Number of runs at a time; the answer does not depend on it")
       ->check(whole_number(1))
       ->default_str("one for each core");
+  command
+      ->add_option(
+          "--outcomes", options.outcomes,
+          "Write what became of each job in each run to FILE, one line of JSON each, or to "
+          "a folder (there already, or with / at its end) as a file for each run")
+      ->check(not_empty())
+      ->type_name("FILE");
 }
 
 }  // namespace cleave::cli

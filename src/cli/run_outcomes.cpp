@@ -1,19 +1,28 @@
 #include "cli/run_outcomes.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <ostream>
+#include <system_error>
 
+#include "base/format.hpp"
 #include "base/json.hpp"
+#include "base/text.hpp"
 
 namespace cleave::cli {
 
 namespace {
 
-const std::optional<std::string>& user_of(const Workload& workload, const Job& job) {
-  static const std::optional<std::string> none;
+using Name = std::optional<std::string>;
+
+const Name& name_of(const Workload& workload, const Job& job, Name JobDetails::*member) {
+  static const Name none;
   const JobDetails* details = workload.details_of(job);
-  return details == nullptr ? none : details->user;
+  return details == nullptr ? none : details->*member;
+}
+const Name& user_of(const Workload& workload, const Job& job) {
+  return name_of(workload, job, &JobDetails::user);
 }
 
 std::string_view name(JobOutcome::End end) {
@@ -28,6 +37,42 @@ std::string_view name(JobOutcome::End end) {
       break;
   }
   return "rejected";
+}
+
+std::vector<SliceShare> slices_by(Name JobDetails::*member, const Workload& workload,
+                                  const std::vector<JobOutcome>& outcomes) {
+  std::map<Name, SliceShare> by_name;
+  double sum = 0;
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    if (!outcomes[i].held) return {};
+    const Name& name = name_of(workload, workload.jobs[i], member);
+    SliceShare& of = by_name[name];
+    of.name = name;
+    ++of.jobs;
+    of.held.compute_s += outcomes[i].held->compute_s;
+    of.held.memory_s += outcomes[i].held->memory_s;
+    sum += outcomes[i].held->compute_s;
+  }
+  std::vector<SliceShare> all;
+  for (auto& [name, of] : by_name) {
+    if (sum > 0) of.share = of.held.compute_s / sum;
+    all.push_back(of);
+  }
+  std::ranges::stable_partition(all, [](const SliceShare& of) { return of.name.has_value(); });
+  return all.size() == 1 && !all.front().name ? std::vector<SliceShare>() : all;
+}
+
+/// The name of a run's file: the scheduler as it was written, but for what names of files should
+/// not have. The number keeps apart what becomes the same.
+std::string file_name(std::uint64_t seed, std::size_t scheduler, std::string_view text) {
+  std::string name = fmt::format("seed-{}-{}-", seed, scheduler + 1);
+  constexpr std::size_t most = 100;
+  for (const char c : text.substr(0, most)) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       c == '.' || c == '-' || c == '=';
+    name += plain ? c : '_';
+  }
+  return fmt::format("{}.jsonl", name);
 }
 
 }  // namespace
@@ -58,16 +103,48 @@ Json to_json(const std::vector<UserEnergy>& by_user) {
   return all;
 }
 
+std::vector<SliceShare> slices_by_user(const Workload& workload,
+                                       const std::vector<JobOutcome>& outcomes) {
+  return slices_by(&JobDetails::user, workload, outcomes);
+}
+
+std::vector<SliceShare> slices_by_account(const Workload& workload,
+                                          const std::vector<JobOutcome>& outcomes) {
+  return slices_by(&JobDetails::account, workload, outcomes);
+}
+
+Json to_json(const std::vector<SliceShare>& shares, const char* key) {
+  Json all = Json::array();
+  for (const SliceShare& of : shares)
+    all.push_back({{key, of.name ? Json(*of.name) : Json(nullptr)},
+                   {"jobs", of.jobs},
+                   {"compute_slice_s", of.held.compute_s},
+                   {"memory_slice_s", of.held.memory_s},
+                   {"share", of.share}});
+  return all;
+}
+
 void write_outcomes(std::ostream& out, const Workload& workload,
-                    const std::vector<JobOutcome>& outcomes) {
+                    const std::vector<JobOutcome>& outcomes, const std::optional<RunOfLine>& run) {
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
     const JobOutcome& outcome = outcomes[i];
-    Json line = {{"job", workload.jobs[i].id}, {"end", name(outcome.end)}};
+    Json line = Json::object();
+    if (run) line = {{"scheduler", run->scheduler}, {"seed", run->seed}};
+    line["job"] = workload.jobs[i].id;
+    line["end"] = name(outcome.end);
     if (const auto& user = user_of(workload, workload.jobs[i])) line["user"] = *user;
+    if (const auto& account = name_of(workload, workload.jobs[i], &JobDetails::account))
+      line["account"] = *account;
     if (outcome.end == JobOutcome::End::finished) {
       line["wait_s"] = in_seconds(outcome.wait);
       line["turnaround_s"] = in_seconds(outcome.turnaround);
       line["execution_s"] = in_seconds(outcome.execution);
+    }
+    if (outcome.slowdown) line["bounded_slowdown"] = *outcome.slowdown;
+    line["disruptions"] = outcome.disruptions;
+    if (outcome.held) {
+      line["compute_slice_s"] = outcome.held->compute_s;
+      line["memory_slice_s"] = outcome.held->memory_s;
     }
     if (outcome.energy_j) line["energy_j"] = *outcome.energy_j;
     if (outcome.predicted) {
@@ -76,6 +153,46 @@ void write_outcomes(std::ostream& out, const Workload& workload,
     }
     out << line.dump() << '\n';
   }
+}
+
+Result<std::unique_ptr<OutcomeFiles>> OutcomeFiles::open(const std::string& path) {
+  auto files = std::make_unique<OutcomeFiles>();
+  std::error_code error;
+  if (path.ends_with('/') || std::filesystem::is_directory(path, error)) {
+    std::filesystem::create_directories(path, error);
+    if (error)
+      return fail(ErrorKind::infeasible, shown(path, 200),
+                  fmt::format("the folder cannot be made: {}", error.message()),
+                  "name a folder in which files can be written");
+    files->folder_ = path;
+    return files;
+  }
+  auto file = WholeFile::open(path);
+  if (!file) return std::unexpected(file.error());
+  files->file_ = std::move(*file);
+  return files;
+}
+
+Result<void> OutcomeFiles::write(std::uint64_t seed, const std::vector<SchedulerSpec>& specs,
+                                 const Workload& workload,
+                                 const std::vector<std::vector<JobOutcome>>& by_scheduler) {
+  for (std::size_t s = 0; s < specs.size(); ++s) {
+    const std::string_view text = specs[s].text;
+    if (file_ != nullptr) {
+      write_outcomes(file_->stream(), workload, by_scheduler[s], RunOfLine{text, seed});
+      continue;
+    }
+    const auto path = std::filesystem::path(folder_) / file_name(seed, s, text);
+    const auto file = WholeFile::open(path.string());
+    if (!file) return std::unexpected(file.error());
+    write_outcomes((*file)->stream(), workload, by_scheduler[s]);
+    if (auto done = (*file)->finish(); !done) return done;
+  }
+  return {};
+}
+
+Result<void> OutcomeFiles::finish() {
+  return file_ == nullptr ? Result<void>() : file_->finish();
 }
 
 }  // namespace cleave::cli

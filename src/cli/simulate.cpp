@@ -29,6 +29,11 @@ std::string text_of(const RunFigure&, const Distribution& d) {
   return fmt::format("mean {}, median {}, 95 % within {}, longest {}", human(d.mean), human(d.p50),
                      human(d.p95), human(d.max));
 }
+std::string text_of(const RunFigure& figure, const Ratios& r) {
+  const auto in = [&](double value) { return in_unit(figure.unit, value); };
+  return fmt::format("mean {}, 95 % within {}, 99 % within {}, most {}", in(r.mean), in(r.p95),
+                     in(r.p99), in(r.max));
+}
 std::string text_of(const RunFigure&, Duration duration) {
   return human(duration);
 }
@@ -54,6 +59,8 @@ bool says_nothing(const RunFigure& figure, const RunSummary& run) {
           return value == 0;
         else if constexpr (std::is_same_v<decltype(value), const std::optional<double>>)
           return !value;
+        else if constexpr (std::is_same_v<decltype(value), const Ratios>)
+          return value.count == 0;
         else
           return false;
       },
@@ -70,7 +77,8 @@ std::string words_of(const RunFigure& figure, const RunSummary& run) {
                      fmt::arg("counted", counted(count != nullptr ? run.**count : 0, figure.unit)));
 }
 
-void print_text(const RunSummary& s, const std::vector<UserEnergy>& by_user, bool measured_times) {
+void print_text(const RunSummary& s, const std::vector<UserEnergy>& by_user,
+                const std::vector<SliceShare>& slices, bool measured_times) {
   fmt::print("\nscheduler {}", s.scheduler);
   std::vector<const RunFigure*> shown;
   std::map<std::string_view, std::size_t> lines;  // where a line's first figure is in the table
@@ -94,6 +102,12 @@ void print_text(const RunSummary& s, const std::vector<UserEnergy>& by_user, boo
     users += fmt::format("{}{} {}", users.empty() ? "" : ", ",
                          of.user ? cleave::shown(*of.user) : "no user", in_unit("J", of.energy_j));
   if (!users.empty()) fmt::print("\n  {:13} {}", "by user", users);
+  std::vector<std::string> shares;
+  for (const SliceShare& of : slices)
+    shares.push_back(fmt::format("{} {}", of.name ? cleave::shown(*of.name) : "no user",
+                                 in_unit("%", of.share)));
+  if (!shares.empty())
+    fmt::print("\n  {:13} {} of compute-slice seconds", "shares", fmt::join(shares, ", "));
   fmt::print("\n\n{}", remarks(s, measured_times));
 }
 
@@ -187,17 +201,21 @@ Result<int> simulate_command(const Options& options) {
   if (const auto written = files.finish(*workload, outcomes); !written)
     return std::unexpected(written.error());
   const std::vector<UserEnergy> by_user = energy_by_user(*workload, outcomes);
+  const std::vector<SliceShare> slices = slices_by_user(*workload, outcomes),
+                                of_accounts = slices_by_account(*workload, outcomes);
   if (options.run.json) {
     Json json = to_json(*summary);
     json["run"] = run_json(*run, *fleet);
     json["world"] = world_json(run->world, *workload);
     if (!by_user.empty()) json["energy_by_user"] = to_json(by_user);
+    if (!slices.empty()) json["slices_by_user"] = to_json(slices, "user");
+    if (!of_accounts.empty()) json["slices_by_account"] = to_json(of_accounts, "account");
     if (options.run.timing) json["seconds"] = seconds;
     print(json);
     return 0;
   }
   fmt::print("{}{}", introduction(*fleet, *workload), run_text(*run, *fleet));
-  print_text(*summary, by_user, options.run.reconfiguration.empty());
+  print_text(*summary, by_user, slices, options.run.reconfiguration.empty());
   if (options.run.timing) fmt::print("simulated in {:.3f} s\n", seconds);
   return 0;
 }

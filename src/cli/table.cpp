@@ -70,6 +70,7 @@ std::string in_unit(std::string_view unit, double value) {
   if (unit == "%") return percent(value);
   if (unit == "jobs/s") return fmt::format("{:.1f} jobs an hour", value * 3600);
   if (unit == "1") return fmt::format("{:.4f}", value);
+  if (unit == "ratio") return fmt::format("{:.2f}", value);
   if (unit == "W") return fmt::format("{:.0f} W", value);
   if (unit == "J") return fmt::format("{:.3g} kWh", value / 3.6e6);
   return fmt::format("{:g}", value);

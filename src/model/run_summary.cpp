@@ -47,7 +47,38 @@ Distribution Distribution::of(std::vector<Duration>& values) {
   return distribution;
 }
 
+Ratios Ratios::of(std::vector<double>& values) {
+  Ratios ratios;
+  ratios.count = values.size();
+  if (values.empty()) return ratios;
+  double sum = 0;
+  for (const double value : values) sum += value;
+  ratios.mean = sum / static_cast<double>(values.size());
+  auto begin = values.begin();
+  const auto at_least = [&](std::size_t percent) {
+    const auto rank = static_cast<std::ptrdiff_t>((percent * values.size() + 99) / 100);
+    const auto at = values.begin() + rank - 1;
+    std::nth_element(begin, at, values.end());
+    begin = at;
+    return *at;
+  };
+  ratios.p95 = at_least(95);
+  ratios.p99 = at_least(99);
+  ratios.max = *std::max_element(begin, values.end());
+  return ratios;
+}
+
+double bounded_slowdown(Duration turnaround, Duration shortest) {
+  return std::max(1.0, in_seconds(turnaround) / in_seconds(std::max(shortest, slowdown_bound)));
+}
+
 namespace {
+
+Json to_json(const Ratios& r) {
+  if (r.count == 0)
+    return {{"mean", nullptr}, {"p95", nullptr}, {"p99", nullptr}, {"max", nullptr}};
+  return {{"mean", r.mean}, {"p95", r.p95}, {"p99", r.p99}, {"max", r.max}};
+}
 
 Json to_json(const Distribution& d) {
   if (d.count == 0)
@@ -149,6 +180,22 @@ constexpr RunFigure rows[] = {
      .place = 40,
      .line = "execution",
      .words = "{n}"},
+    {.name = "bounded_slowdown",
+     .unit = "ratio",
+     .help = "turnaround over the job's shortest run time on the fleet, which counts as at least "
+             "10 s; at least 1",
+     .value = &S::slowdown,
+     .compared = Compared::yes,
+     .place = 42,
+     .line = "slowdown",
+     .words = "{n}",
+     .optional = true},
+    {.name = "first_wait_max_s",
+     .unit = "s",
+     .help = "longest wait for the first start, of jobs that never start until the end of the run",
+     .value = &S::first_wait_max,
+     .compared = Compared::yes,
+     .place = 25},
     {.name = "time_per_output_token_s",
      .unit = "s",
      .help = "execution over output tokens, the mean of jobs that say how many they make",
@@ -322,6 +369,23 @@ constexpr RunFigure rows[] = {
      .line = "changes",
      .words = "{counted}",
      .optional = true},
+    {.name = "disruptions_mean",
+     .unit = "ratio",
+     .help = "how often a job was moved, stopped, checkpointed or ran out of memory, mean over "
+             "jobs that started",
+     .value = &S::disruptions_mean,
+     .compared = Compared::yes,
+     .place = 141},
+    {.name = "disruptions_max",
+     .unit = "time",
+     .help = "the same, the most of one job",
+     .value = &S::disruptions_max,
+     .compared = Compared::yes,
+     .place = 142},
+    {.name = "shared_starts",
+     .unit = "start",
+     .help = "starts of jobs on instances that others may share",
+     .value = &S::shared_starts},
     {.name = "reconfigurations",
      .unit = "reconfiguration",
      .help = "changes of a GPU's instances",

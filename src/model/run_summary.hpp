@@ -29,6 +29,28 @@ struct Distribution {
   static Distribution of(std::vector<Duration>& values);
 };
 
+/// The same of numbers without a unit.
+struct Ratios {
+  std::size_t count = 0;
+  double mean = 0, p95 = 0, p99 = 0, max = 0;
+
+  /// Changes the order of `values`.
+  static Ratios of(std::vector<double>& values);
+};
+
+/// Jobs shorter than this do not count as slowed because they waited a moment.
+inline constexpr Duration slowdown_bound = std::chrono::seconds{10};
+
+/// Bounded slowdown (Feitelson): turnaround over the job's shortest run time, where at least
+/// `slowdown_bound` counts; never below 1.
+///
+/// The shortest run time is that on the profile of the fleet on which the job would be fastest if
+/// it had the GPU to itself, the whole GPU with MIG off included, whatever profile it asks for. So
+/// it is the same under every scheduler, and a ratio of slowdowns is one of turnarounds, job by
+/// job. Against the time on the profile that was asked for, a scheduler that gives more would come
+/// out below 1 and be cut off there, and jobs that name no profile would have none.
+[[nodiscard]] double bounded_slowdown(Duration turnaround, Duration shortest);
+
 /// All figures of one run.
 struct RunSummary {
   std::string scheduler;
@@ -45,6 +67,14 @@ struct RunSummary {
   Duration makespan{};  // from the first arrival to the last end
   /// Of finished jobs. Execution is the time of all its processes, wait is the rest.
   Distribution wait, turnaround, execution;
+  Ratios slowdown;  // bounded_slowdown, of finished jobs
+  /// The longest time from the arrival of a job to the first start of a process of it; of jobs that
+  /// never had one, to the end of the run, unless they were rejected.
+  Duration first_wait_max{};
+  /// How often a job was taken from its place before its end, over those that had one: migrations,
+  /// restarts, checkpoints, early restarts, and deaths by memory. Losses of GPUs are not in it.
+  std::optional<double> disruptions_mean;
+  std::size_t disruptions_max = 0;
   /// Execution over output tokens, the mean of finished jobs that say how many they make.
   std::optional<double> time_per_output_token_s;
   double system_throughput = 0;  // Dyna-P, equation 5: mean over time and GPUs
@@ -75,8 +105,9 @@ struct RunSummary {
   std::size_t restarts = 0;                   // jobs stopped by the scheduler, to start again
   std::size_t checkpoints = 0;                // jobs stopped by the scheduler, to continue later
   std::size_t gpu_losses = 0, evictions = 0;
-  std::size_t offloads = 0;  // starts of jobs with part of their memory on the host
-  std::size_t events = 0;    // arrivals and ends of jobs
+  std::size_t shared_starts = 0;  // starts of jobs on instances that others may share
+  std::size_t offloads = 0;       // starts of jobs with part of their memory on the host
+  std::size_t events = 0;         // arrivals and ends of jobs
   /// Jobs whose speed came from compute slices because SM counts are unknown.
   std::size_t speeds_inferred = 0;
 };
@@ -91,10 +122,11 @@ enum class Compared {
 /// One figure of a run. `value` is the member that holds it, or what computes it.
 struct RunFigure {
   std::string_view name;  // key in JSON
-  std::string_view unit;  // s, jobs/s, %, 1 (without a unit), J, or the noun of what is counted
+  std::string_view unit;  // s, jobs/s, %, 1 (without a unit), ratio (the same, in few digits), J,
+                          // or the noun of what is counted
   std::string_view help;
   std::variant<std::size_t RunSummary::*, double RunSummary::*, std::optional<double> RunSummary::*,
-               Duration RunSummary::*, Distribution RunSummary::*,
+               Duration RunSummary::*, Distribution RunSummary::*, Ratios RunSummary::*,
                std::vector<ReasonCount> RunSummary::*, std::optional<double> (*)(const RunSummary&)>
       value;
   Compared compared = Compared::no;
@@ -115,12 +147,22 @@ struct PredictedTime {
   Duration predicted{}, seen{};
 };
 
+/// Slice-seconds: of each slice the time for which it was held.
+struct HeldSlices {
+  double compute_s = 0, memory_s = 0;
+};
+
 /// What became of one job.
 struct JobOutcome {
-  enum class End { waiting, finished, failed, rejected } end = End::waiting;
+  enum class End : std::uint8_t { waiting, finished, failed, rejected } end = End::waiting;
   Duration wait{}, turnaround{}, execution{};  // of a finished one
   std::optional<double> energy_j = {};         // of its processes; empty where power was left out
   std::optional<PredictedTime> predicted = {};
+  std::optional<double> slowdown = {};  // bounded_slowdown, of a finished one
+  std::uint32_t disruptions = 0;        // see RunSummary
+  /// What it held, counted where some job of the workload names a user or an account. Jobs that
+  /// share an instance hold equal parts of it.
+  std::optional<HeldSlices> held = {};
 };
 
 Json to_json(const RunSummary& summary);

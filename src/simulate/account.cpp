@@ -67,16 +67,23 @@ bool Account::late(std::size_t job) const {
          books_[job].turnaround > *details->deadline;
 }
 
-std::vector<JobOutcome> Account::outcomes() const {
+double Account::slowdown(std::size_t job, const LeastNeeds& needs) const {
+  return bounded_slowdown(books_[job].turnaround,
+                          needs.shortest(workload_->jobs[job]).value_or(Duration::zero()));
+}
+
+std::vector<JobOutcome> Account::outcomes(const LeastNeeds& needs) const {
   std::vector<JobOutcome> outcomes;
   outcomes.reserve(books_.size());
   for (std::size_t i = 0; i < books_.size(); ++i) {
     const Book& book = books_[i];
-    JobOutcome outcome{.end = book.end, .execution = book.execution};
+    JobOutcome outcome{
+        .end = book.end, .execution = book.execution, .disruptions = book.disruptions};
     if (!predicted_.empty()) outcome.predicted = predicted_[i];
     if (book.end == JobOutcome::End::finished) {
       outcome.turnaround = book.turnaround;
       outcome.wait = book.turnaround - book.execution;
+      outcome.slowdown = slowdown(i, needs);
     }
     outcomes.push_back(outcome);
   }
@@ -98,7 +105,8 @@ void Account::write_predictions(RunSummary& summary) const {
   summary.prediction_error_p90 = at_least(90);
 }
 
-void Account::write(RunSummary& summary, std::optional<double> usable_mib) {
+void Account::write(RunSummary& summary, std::optional<double> usable_mib, const LeastNeeds& needs,
+                    Instant now) {
   summary.read = workload_->read;
   summary.left_out = workload_->left_out;
   summary.workload = workload_->options;
@@ -106,6 +114,10 @@ void Account::write(RunSummary& summary, std::optional<double> usable_mib) {
   summary.jobs = books_.size();
   summary.rejections = rejections_;
   std::vector<Duration> waits, turnarounds, executions;
+  std::vector<double> slowdowns;
+  slowdowns.reserve(books_.size());
+  summary.first_wait_max = first_wait_;
+  std::size_t disruptions = 0, began = 0;
   double token_s = 0;
   std::size_t with_tokens = 0;
   for (auto* durations : {&waits, &turnarounds, &executions}) durations->reserve(books_.size());
@@ -116,7 +128,13 @@ void Account::write(RunSummary& summary, std::optional<double> usable_mib) {
     summary.rejected += book.end == JobOutcome::End::rejected ? 1 : 0;
     summary.waiting += book.end == JobOutcome::End::waiting ? 1 : 0;
     summary.deadline_misses += late(i) ? 1 : 0;
+    began += book.began ? 1 : 0;
+    disruptions += book.disruptions;
+    summary.disruptions_max = std::max<std::size_t>(summary.disruptions_max, book.disruptions);
+    if (book.end == JobOutcome::End::waiting && !book.began)
+      summary.first_wait_max = std::max(summary.first_wait_max, now - workload_->jobs[i].arrival);
     if (book.end != JobOutcome::End::finished) continue;
+    slowdowns.push_back(slowdown(i, needs));
     summary.waiting_s += in_seconds(book.turnaround - book.execution - book.set_up);
     waits.push_back(book.turnaround - book.execution);
     turnarounds.push_back(book.turnaround);
@@ -130,6 +148,9 @@ void Account::write(RunSummary& summary, std::optional<double> usable_mib) {
   summary.wait = Distribution::of(waits);
   summary.turnaround = Distribution::of(turnarounds);
   summary.execution = Distribution::of(executions);
+  summary.slowdown = Ratios::of(slowdowns);
+  if (began > 0)
+    summary.disruptions_mean = static_cast<double>(disruptions) / static_cast<double>(began);
   write_predictions(summary);
   summary.creation_s = creation_s_;
   summary.process_start_s = start_s_;

@@ -3,10 +3,13 @@
 // overhead, how much memory was resident. The run summary is written from here and from Measure.
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "model/run_summary.hpp"
+#include "simulate/least_needs.hpp"
 #include "simulate/memory_truth.hpp"
 
 namespace cleave {
@@ -35,6 +38,13 @@ class Account {
   /// A process of the job ran, and could hold `most`, which matters where memory is counted.
   void ran(std::size_t job, const ProcessTime& time, const WorkShare& work,
            std::optional<MiB> most);
+  /// A process of the job begins.
+  void began(std::size_t job, Instant begins) {
+    if (std::exchange(books_[job].began, true)) return;
+    first_wait_ = std::max(first_wait_, begins - workload_->jobs[job].arrival);
+  }
+  /// The job is taken from its place, or dies there for want of memory.
+  void disrupted(std::size_t job) { ++books_[job].disruptions; }
   /// The job waits for its instance to be made; less than nothing takes back what was not waited.
   void waits_for_instance(std::size_t job, Duration time) {
     if (time == Duration::zero()) return;
@@ -57,9 +67,10 @@ class Account {
   void rejected(std::size_t job, std::string_view reason);
 
   /// Everything that is known of jobs alone. `usable_mib` is what programs could use on the whole
-  /// fleet.
-  void write(RunSummary& summary, std::optional<double> usable_mib);
-  [[nodiscard]] std::vector<JobOutcome> outcomes() const;
+  /// fleet; `now` is the end of the run.
+  void write(RunSummary& summary, std::optional<double> usable_mib, const LeastNeeds& needs,
+             Instant now);
+  [[nodiscard]] std::vector<JobOutcome> outcomes(const LeastNeeds& needs) const;
   [[nodiscard]] bool open(std::size_t job) const {
     return books_[job].end == JobOutcome::End::waiting;
   }
@@ -69,11 +80,14 @@ class Account {
   struct alignas(32) Book {
     Duration turnaround{}, execution{};
     Duration set_up{};  // instance made, checkpoint written
+    std::uint32_t disruptions = 0;
     JobOutcome::End end = JobOutcome::End::waiting;
+    bool began = false;
   };
   static_assert(sizeof(Book) == 32);
 
   [[nodiscard]] bool late(std::size_t job) const;
+  [[nodiscard]] double slowdown(std::size_t job, const LeastNeeds& needs) const;
   void write_predictions(RunSummary& summary) const;
   void lose_work(std::size_t job, Duration progress, const WorkShare& work);
 
@@ -84,6 +98,7 @@ class Account {
   std::vector<Duration>
       kept_;  // by job, time of processes that ended, whose work is kept; or empty
   std::vector<std::optional<PredictedTime>> predicted_;  // by job; or empty
+  Duration first_wait_{};
   double creation_s_ = 0, start_s_ = 0, checkpoint_s_ = 0, restore_s_ = 0, lost_s_ = 0;
   double resident_mib_seconds_ = 0;
   bool resident_known_ = true;

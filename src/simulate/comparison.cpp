@@ -20,6 +20,7 @@ struct Figure {
   std::string name;
   const RunFigure* row;
   std::function<Value(const RunSummary& run, const CommonTimes::Of& times)> of;
+  double TimeBounds::*bound = nullptr;  // where there is one
 };
 
 /// A distribution of a run over the jobs that all finished, and what of it is compared.
@@ -57,6 +58,9 @@ Value number(const std::vector<ReasonCount>&) {
 Value number(const Distribution&) {
   return {};  // compared part by part
 }
+Value number(const Ratios&) {
+  return {};  // the same
+}
 
 void add_times(const RunFigure& row, Distribution RunSummary::*member, std::vector<Figure>& all) {
   for (const ComparedTimes& times : compared_times()) {
@@ -74,6 +78,22 @@ void add_times(const RunFigure& row, Distribution RunSummary::*member, std::vect
   }
 }
 
+/// Of the slowdowns of the jobs that all finished, the only ratios that are compared.
+void add_slowdowns(const RunFigure& row, std::vector<Figure>& all) {
+  for (const auto& [part, value] :
+       {std::pair("mean", &Ratios::mean), {"p95", &Ratios::p95}, {"p99", &Ratios::p99}})
+    all.push_back({fmt::format("{}_{}", row.name, part), &row,
+                   [value = value](const RunSummary&, const CommonTimes::Of& of) {
+                     return of.slowdown.count == 0 ? Value() : of.slowdown.*value;
+                   }});
+}
+
+double TimeBounds::*bound_of(std::string_view figure) {
+  return figure == "makespan_s"          ? &TimeBounds::makespan_s
+         : figure == "turnaround_mean_s" ? &TimeBounds::turnaround_mean_s
+                                         : nullptr;
+}
+
 std::vector<Figure> make_figures() {
   std::vector<const RunFigure*> rows;
   for (const RunFigure& row : run_figures())
@@ -85,12 +105,17 @@ std::vector<Figure> make_figures() {
       add_times(*row, *times, all);
       continue;
     }
+    if (std::holds_alternative<Ratios RunSummary::*>(row->value)) {
+      add_slowdowns(*row, all);
+      continue;
+    }
     all.push_back({std::string(row->name), row, [row](const RunSummary& run, const auto&) {
                      return std::visit(
                          [&](auto value) -> Value { return number(std::invoke(value, run)); },
                          row->value);
                    }});
   }
+  for (Figure& figure : all) figure.bound = bound_of(figure.name);
   return all;
 }
 
@@ -111,6 +136,23 @@ std::vector<std::size_t> distinct(std::span<const SeedRuns> seeds) {
     if (seen.insert(std::move(all)).second) kept.push_back(i);
   }
   return kept;
+}
+
+/// The bounds of the scheduler's runs, by seed, and how far it is from them.
+void add_bounds(std::span<const SeedRuns> seeds, const std::vector<std::size_t>& distinct_seeds,
+                std::size_t scheduler, const Figure& figure, FigureComparison& result) {
+  std::vector<double> bounds, times;
+  for (const std::size_t i : distinct_seeds) {
+    const SeedRuns& seed = seeds[i];
+    if (seed.common.jobs == 0) continue;
+    const RunSummary& run = seed.runs[scheduler];
+    const TimeBounds& of = run.shared_starts > 0 ? seed.bounds.shared : seed.bounds.apart;
+    bounds.push_back(of.*figure.bound);
+    const Value value = figure.of(run, seed.common.schedulers[scheduler]);
+    if (value && bounds.back() > 0) times.push_back(*value / bounds.back());
+  }
+  if (!bounds.empty()) result.bound = spread_of(std::move(bounds));
+  if (!times.empty()) result.times_bound = spread_of(std::move(times));
 }
 
 FigureComparison compare_figure(std::span<const SeedRuns> seeds,
@@ -136,10 +178,19 @@ FigureComparison compare_figure(std::span<const SeedRuns> seeds,
   if (!ratios.empty()) result.ratio = spread_of(std::move(ratios));
   if (scheduler > 0 && result.lower + result.higher + result.equal >= seeds_for_a_statement)
     result.exceeds_spread = sign_test(result.lower, result.higher) <= 0.05;
+  if (figure.bound != nullptr) add_bounds(seeds, distinct_seeds, scheduler, figure, result);
   return result;
 }
 
 }  // namespace
+
+std::vector<bool> finished_by_all(std::span<const std::vector<JobOutcome>> by_scheduler) {
+  std::vector<bool> by_all(by_scheduler.empty() ? 0 : by_scheduler.front().size(), true);
+  for (const auto& outcomes : by_scheduler)
+    for (std::size_t job = 0; job < by_all.size(); ++job)
+      by_all[job] = by_all[job] && outcomes[job].end == JobOutcome::End::finished;
+  return by_all;
+}
 
 CommonTimes common_times(std::span<const std::vector<JobOutcome>> by_scheduler) {
   CommonTimes common;
@@ -149,25 +200,25 @@ CommonTimes common_times(std::span<const std::vector<JobOutcome>> by_scheduler) 
   const auto finished = [](const JobOutcome& outcome) {
     return outcome.end == JobOutcome::End::finished;
   };
-  std::vector<bool> by_all(jobs);
+  const std::vector<bool> by_all = finished_by_all(by_scheduler);
   for (std::size_t job = 0; job < jobs; ++job) {
-    std::size_t count = 0;
-    for (const auto& outcomes : by_scheduler) count += finished(outcomes[job]) ? 1 : 0;
-    by_all[job] = count == schedulers;
-    common.jobs += count == schedulers ? 1 : 0;
-    if (count != 0 && count != schedulers) common.same_jobs = false;
+    common.jobs += by_all[job] ? 1 : 0;
+    for (const auto& outcomes : by_scheduler)
+      if (finished(outcomes[job]) && !by_all[job]) common.same_jobs = false;
   }
   for (std::size_t s = 0; s < schedulers; ++s) {
     std::vector<Duration> wait, turnaround, execution;
+    std::vector<double> slowdown;
     for (std::size_t job = 0; job < jobs; ++job) {
       if (!by_all[job]) continue;
       const JobOutcome& outcome = by_scheduler[s][job];
       wait.push_back(outcome.wait);
       turnaround.push_back(outcome.turnaround);
       execution.push_back(outcome.execution);
+      if (outcome.slowdown) slowdown.push_back(*outcome.slowdown);
     }
     common.schedulers[s] = {Distribution::of(wait), Distribution::of(turnaround),
-                            Distribution::of(execution)};
+                            Distribution::of(execution), Ratios::of(slowdown)};
   }
   return common;
 }
@@ -255,6 +306,10 @@ Json to_json(const RunComparison& comparison) {
         json["equal"] = figure.equal;
         json["exceeds_spread"] =
             figure.exceeds_spread ? Json(*figure.exceeds_spread) : Json(nullptr);
+      }
+      if (figure.bound) {
+        json["bound"] = to_json(figure.bound);
+        json["times_bound"] = to_json(figure.times_bound);
       }
       all[std::string(figure.figure)] = json;
     }

@@ -22,6 +22,7 @@
 
 #include "base/json_fwd.hpp"
 #include "model/run_summary.hpp"
+#include "simulate/lower_bounds.hpp"
 
 namespace cleave {
 
@@ -32,10 +33,13 @@ struct CommonTimes {
   /// The times under one scheduler.
   struct Of {
     Distribution wait, turnaround, execution;
+    Ratios slowdown;
   };
   std::vector<Of> schedulers;
 };
 
+/// By job: whether every scheduler finished it.
+std::vector<bool> finished_by_all(std::span<const std::vector<JobOutcome>> by_scheduler);
 /// The outcomes of one workload under each scheduler, by job.
 CommonTimes common_times(std::span<const std::vector<JobOutcome>> by_scheduler);
 
@@ -44,6 +48,7 @@ struct SeedRuns {
   std::uint64_t seed = 0;
   std::vector<RunSummary> runs;
   CommonTimes common;
+  LowerBounds bounds;  // of the jobs that all finished
 };
 
 /// The median and the range around it: quartiles from `seeds_for_quartiles` values on, else lowest
@@ -72,6 +77,9 @@ struct FigureComparison {
   std::optional<Spread> ratio;  // over the seeds in which the first one's value is not zero
   std::size_t lower = 0, higher = 0, equal = 0;
   std::optional<bool> exceeds_spread;  // empty: too few seeds to tell
+  /// Below which no scheduler can be that shares instances as this one does; of the makespan and
+  /// the mean turnaround. And how many times that the value is.
+  std::optional<Spread> bound = {}, times_bound = {};
 };
 
 /// All figures of one scheduler.

@@ -33,10 +33,16 @@ struct ComparedRuns {
 /// Returns the observer of a run's progress; called from every thread.
 using ProgressOfRun = std::function<Progress(std::size_t run)>;
 
+/// Hears what became of each job in the runs of one seed, by scheduler; seed after seed in their
+/// order, one at a time, from any thread. After a failure it is not called again.
+using OutcomesOfSeed = std::function<Result<void>(
+    std::size_t seed, const std::vector<std::vector<JobOutcome>>& by_scheduler)>;
+
 /// Runs the plan on at most `most_threads` threads. The answer does not depend on their number,
 /// except for the seconds. Fails with the error of the first run, in the order of the plan, that
-/// failed.
+/// failed, or else with that of `outcomes`, which may be empty.
 Result<ComparedRuns> run_side_by_side(const ComparisonPlan& plan, std::size_t most_threads,
-                                      const ProgressOfRun& progress);
+                                      const ProgressOfRun& progress,
+                                      const OutcomesOfSeed& outcomes = {});
 
 }  // namespace cleave

@@ -15,10 +15,12 @@
 #include "simulate/energy_account.hpp"
 #include "simulate/job_run.hpp"
 #include "simulate/known_jobs.hpp"
+#include "simulate/least_needs.hpp"
 #include "simulate/measure.hpp"
 #include "simulate/memory_truth.hpp"
 #include "simulate/outages.hpp"
 #include "simulate/rates.hpp"
+#include "simulate/slices_held.hpp"
 #include "simulate/world.hpp"
 
 namespace cleave {
@@ -30,6 +32,11 @@ constexpr const char* report_it =
 constexpr std::int64_t most_reports =
     1000;  // of one job; jobs of more iterations report less often than each
 constexpr Instant no_time = Instant::max();  // beyond every time that a run may have
+
+bool names_users(const Workload& workload) {
+  return std::ranges::any_of(
+      workload.details, [](const JobDetails& details) { return details.user || details.account; });
+}
 
 class Simulation {
  public:
@@ -54,6 +61,7 @@ class Simulation {
         account_(workload, memory_),
         energy_(options.world.has_power ? workload.jobs.size() : 0, fleet_.size(),
                 options.world.sample, begin_),
+        held_(names_users(workload) ? workload.jobs.size() : 0),
         runs_(workload.jobs.size()) {
     for (std::size_t gpu = 0; gpu < fleet_.size(); ++gpu) idles(static_cast<GpuId>(gpu));
     for (const Request& request : workload.requests)
@@ -313,6 +321,7 @@ class Simulation {
     const Milliwatts asked = rates_.join(id, run);
     measure_.add_speed(run.gpu, run.speed, run.counts_from);
     draw(id, run, asked);
+    if (held_.counts()) hold_slices(id, run);
     if (options_.observer != nullptr)
       observe_rate(id, run, rates_.link_share_alone(id, run), asked);
   }
@@ -321,8 +330,38 @@ class Simulation {
     rates_.leave(id, run);
     measure_.remove_speed(run.gpu, run.speed, run.counts_from);
     energy_.job_draws(id, {}, now_, now_);
+    if (held_.counts()) release_slices(id, run);
     if (options_.observer != nullptr)
       options_.observer->on_rate(now_, {now_, id, run.gpu, 0, 0, {}});
+  }
+
+  void hold_slices(JobId id, const JobRun& run) {
+    const GpuModel& model = world_.graph(world_[run.gpu]).geometry().model();
+    if (run.mode == RunMode::shared) return share_slices(run);
+    const auto [compute, memory] =
+        run.mode == RunMode::whole
+            ? std::pair(model.compute.value, model.memory_slices.value)
+            : std::pair(profile_of(run).compute.value, profile_of(run).memory.value);
+    held_.hold(id, {static_cast<double>(compute), static_cast<double>(memory)}, now_);
+  }
+
+  void release_slices(JobId id, const JobRun& run) {
+    held_.hold(id, {}, now_);
+    if (run.mode == RunMode::shared) share_slices(run);
+  }
+
+  /// The jobs that share this job's instance have changed.
+  void share_slices(const JobRun& run) {
+    const auto shares = [&](JobId other) {
+      const JobRun& there = *runs_.find(other);
+      return there.mode == RunMode::shared && there.placement == run.placement;
+    };
+    const auto jobs = rates_.jobs_on(run.gpu);
+    const auto parts = static_cast<double>(std::ranges::count_if(jobs, shares));
+    const Profile& profile = profile_of(run);
+    for (const JobId other : jobs)
+      if (shares(other))
+        held_.hold(other, {profile.compute.value / parts, profile.memory.value / parts}, now_);
   }
 
   void observe_rate(JobId id, const JobRun& run, double link, Milliwatts power) {
@@ -392,11 +431,15 @@ class Simulation {
     run.counts_from = begins + start;
     if (run.restores) run.counts_from += options_.checkpoint / 2;
     account_.waits_for_instance(index(id), begins - from);
+    account_.began(index(id), begins);
     if (run.done > 0 || !done_before_.empty()) done_before(id) = run.done;
     const Speed speed = rates_.alone(id, run);
     run.speed = speed.relative;
     if (speed.inferred) ++summary_.speeds_inferred;
-    if (mode == RunMode::shared) left_by_others_[id] = left_by_others(run);
+    if (mode == RunMode::shared) {
+      ++summary_.shared_starts;
+      left_by_others_[id] = left_by_others(run);
+    }
     set_death(id, dies_at(id, run));
     if (rates_.table().may_offload(job(id)))
       summary_.offloads += rates_.table().host_memory(job(id), capacity(id, run)) > MiB{0} ? 1 : 0;
@@ -619,6 +662,7 @@ class Simulation {
     });
     if (out_of_memory) {
       ++summary_.oom_restarts;
+      account_.disrupted(index(id));
       return engine_->on(OutOfMemory{id, had}, now_, commands_);
     }
     failed ? account_.failed(index(id)) : account_.finished(index(id), now_);
@@ -773,6 +817,7 @@ class Simulation {
     stop(what.job, keeps(what.job) == Keeps::checkpoint,
          early ? RunEvent::Kind::restarted_early : RunEvent::Kind::stopped);
     ++(early ? summary_.early_restarts : summary_.restarts);
+    account_.disrupted(index(what.job));
     return {};
   }
 
@@ -782,6 +827,7 @@ class Simulation {
     const bool saves = keeps(what.job) != Keeps::nothing;
     stop(what.job, saves, saves ? RunEvent::Kind::checkpointed : RunEvent::Kind::stopped);
     ++(saves ? summary_.checkpoints : summary_.restarts);
+    account_.disrupted(index(what.job));
     return {};
   }
 
@@ -823,6 +869,7 @@ class Simulation {
     measure_.before_change(run.gpu, now_);
     measure_.before_change(what.gpu, now_);
     ++summary_.migrations;
+    account_.disrupted(index(what.job));
     if (keeps(what.job) == Keeps::checkpoint || keeps(what.job) == Keeps::nothing)
       return move_stopped(what);
     const auto ready = world_.start(what.gpu, what.placement, now_);
@@ -916,15 +963,19 @@ class Simulation {
     summary_.makespan = last_end_ - begin_;
     measure_.finish(last_end_, summary_);
     energy_.finish(last_end_, summary_);
-    account_.write(summary_, usable_mib());
+    const LeastNeeds needs(workload_, fleet_, rates_.table());
+    account_.write(summary_, usable_mib(), needs, now_);
     summary_.creates = world_.creates();
     summary_.destroys = world_.destroys();
     summary_.reconfigurations = world_.batches();
     if (options_.outcomes != nullptr) {
-      *options_.outcomes = account_.outcomes();
+      *options_.outcomes = account_.outcomes(needs);
       if (rates_.has_power())
         for (std::size_t i = 0; i < workload_.jobs.size(); ++i)
           (*options_.outcomes)[i].energy_j = energy_.joules(static_cast<JobId>(i));
+      if (held_.counts())
+        for (std::size_t i = 0; i < workload_.jobs.size(); ++i)
+          (*options_.outcomes)[i].held = held_.of(static_cast<JobId>(i));
     }
     return summary_;
   }
@@ -944,6 +995,7 @@ class Simulation {
   Measure measure_;
   Account account_;
   EnergyAccount energy_;
+  SlicesHeld held_;
   Forecaster* forecaster_ = nullptr;
   Engine* engine_ = nullptr;
   Agenda agenda_;

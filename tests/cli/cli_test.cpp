@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 
 #include "base/format.hpp"
 #include "base/json.hpp"
@@ -253,6 +254,11 @@ TEST(Simulate, TheSummaryHasEveryKeyOfTheContract) {
                           "rejections",
                           "makespan_s",
                           "throughput_jobs_per_s",
+                          "bounded_slowdown",
+                          "first_wait_max_s",
+                          "disruptions_mean",
+                          "disruptions_max",
+                          "shared_starts",
                           "wait_s",
                           "turnaround_s",
                           "execution_s",
@@ -292,6 +298,68 @@ TEST(Threads, CompareAnswersTheSameAsOneRunAfterTheOther) {
   ASSERT_EQ(together["runs"].size(), 3U);
   EXPECT_EQ(together["runs"][2], json("simulate" + what + "--scheduler online"));
   EXPECT_EQ(together["runs"][0], json("simulate" + what + "--scheduler full-gpu"));
+}
+
+std::string content_of(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST(Compare, WritesTheOutcomesOfAllRunsWhateverTheThreads) {
+  const Scratch scratch;
+  const std::string what =
+      "compare --fleet 3xA100-40GB --generate lab-day --seed 3 --seeds 4 --schedulers "
+      "online:migration=off,full-gpu";
+  const auto written = [&](const std::string& to, const std::string& threads) {
+    EXPECT_EQ(cleave(what + " --outcomes " + to + " --threads " + threads).exit_code, 0);
+    return content_of(to);
+  };
+  const std::string one = written(scratch.path("1.jsonl"), "1");
+  EXPECT_EQ(std::ranges::count(one, '\n'), 4 * 2 * 200);
+  EXPECT_TRUE(one.starts_with(R"({"scheduler":"online:migration=off","seed":3,"job":)"));
+  EXPECT_EQ(written(scratch.path("7.jsonl"), "7"), one);
+  EXPECT_EQ(cleave(what + " --threads 3 --outcomes " + scratch.path("runs/")).exit_code, 0);
+  EXPECT_EQ(cleave("simulate --fleet 3xA100-40GB --generate lab-day --seed 5 --scheduler full-gpu "
+                   "--outcomes " +
+                   scratch.path("alone.jsonl"))
+                .exit_code,
+            0);
+  EXPECT_EQ(content_of(scratch.path("runs/seed-5-2-full-gpu.jsonl")),
+            content_of(scratch.path("alone.jsonl")));
+  EXPECT_TRUE(std::filesystem::exists(scratch.path("runs/seed-3-1-online_migration=off.jsonl")));
+  EXPECT_EQ(cleave(what + " --outcomes /dev/null/runs/").exit_code, 1);
+}
+
+TEST(Compare, HasLowerBoundsBesideWhatTheyBound) {
+  const Json answer =
+      json("compare --fleet 3xA100-40GB --generate lab-day --seeds 2 --schedulers online,full-gpu");
+  for (const Json& scheduler : answer["comparison"]["schedulers"])
+    for (const auto& [name, figure] : scheduler["figures"].items()) {
+      const bool bounded = name == "makespan_s" || name == "turnaround_mean_s";
+      EXPECT_EQ(figure.contains("bound"), bounded) << name;
+      if (!bounded) continue;
+      EXPECT_GE(figure["times_bound"]["low"].get<double>(), 1);
+    }
+}
+
+TEST(Simulate, SaysWhoHeldTheSlices) {
+  const Scratch scratch;
+  const std::string workload = scratch.path("jobs.jsonl");
+  std::ofstream(workload)
+      << R"({"id":"a","user":"ann","account":"x","duration_s":10,"profile":"3g.20gb"}
+{"id":"b","user":"bob","account":"x","duration_s":10,"profile":"1g.5gb"}
+)";
+  const std::string what =
+      "simulate --fleet 1xA100-40GB --scheduler online --reconfiguration 0 --workload " + workload;
+  const Json answer = json(what);
+  ASSERT_EQ(answer["slices_by_user"].size(), 2U);
+  EXPECT_EQ(answer["slices_by_user"][0]["user"], "ann");
+  const double ann = answer["slices_by_user"][0]["compute_slice_s"],
+               bob = answer["slices_by_user"][1]["compute_slice_s"];
+  EXPECT_DOUBLE_EQ(answer["slices_by_user"][0]["share"].get<double>(), ann / (ann + bob));
+  EXPECT_EQ(answer["slices_by_account"].size(), 1U);
+  EXPECT_EQ(answer["slices_by_account"][0]["share"], 1);
+  EXPECT_NE(cleave(what).out.find("of compute-slice seconds"), std::string::npos);
 }
 
 TEST(Compare, SeedsDrawAgainAndThreadsChangeNothing) {
