@@ -14,6 +14,7 @@
 #include "base/quantity.hpp"
 #include "base/random.hpp"
 #include "base/ratio.hpp"
+#include "base/shell_word.hpp"
 #include "base/text.hpp"
 #include "base/time.hpp"
 
@@ -65,6 +66,17 @@ TEST(Text, SuggestsTheWordThatWasMeant) {
   EXPECT_EQ(any_of(std::vector<std::string>{"0", "2", "4"}), "0, 2 or 4");
   EXPECT_EQ(shown("a\x1b[31m\n"), "a\\x1b[31m\\x0a")
       << "what comes from outside cannot drive a terminal";
+}
+
+TEST(Text, WordsForAShellAreReadBackByOne) {
+  EXPECT_EQ(shell_word("build/pages-2/a.json"), "build/pages-2/a.json");
+  EXPECT_EQ(shell_word("static:layout=3g.20gb@0+4g.20gb@4"), "static:layout=3g.20gb@0+4g.20gb@4");
+  EXPECT_EQ(shell_word(""), "''");
+  EXPECT_EQ(shell_word("my data"), "'my data'");
+  EXPECT_EQ(shell_word("dyna-p:base=own;window=all"), "'dyna-p:base=own;window=all'");
+  EXPECT_EQ(shell_word("it's"), "'it'\\''s'");
+  for (const char* read_into : {"~", "$HOME", "*", "a\nb", "a|b", "#", "=ls", "\xc3\xa4"})
+    EXPECT_EQ(shell_word(read_into), fmt::format("'{}'", read_into));
 }
 
 TEST(Text, KnowsUtf8) {

@@ -5,6 +5,7 @@
 
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "base/shell_word.hpp"
 #include "base/terminal_text.hpp"
 #include "cli/columns.hpp"
 #include "cli/daemon/daemon_client.hpp"
@@ -24,18 +25,8 @@ void line(const char* what, const std::string& value) {
 
 /// The command as one could type it, for a shell.
 std::string as_typed(const std::vector<std::string>& command) {
-  constexpr std::string_view plain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,+@%^";
   std::vector<std::string> words;
-  for (const std::string& word : command) {
-    std::string seen = visible(word);
-    if (word.empty() || word.find_first_not_of(plain) != std::string::npos) {
-      std::string inside;
-      for (const char c : seen) inside += c == '\'' ? std::string("'\\''") : std::string(1, c);
-      seen = fmt::format("'{}'", inside);
-    }
-    words.push_back(std::move(seen));
-  }
+  for (const std::string& word : command) words.push_back(shell_word(visible(word)));
   return fmt::format("{}", fmt::join(words, " "));
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "base/shell_word.hpp"
 #include "base/text.hpp"
 #include "cli/live/live.hpp"
 #include "cli/table.hpp"
@@ -30,17 +31,6 @@ constexpr std::pair<std::string_view, InstanceNumbering> numberings[] = {
     {"lower-first", InstanceNumbering::lower_first},
 };
 
-/// As a shell reads it back.
-std::string quoted_for_shell(const std::string& text) {
-  const bool plain = text.find_first_not_of(
-                         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./") ==
-                     std::string::npos;
-  if (plain && !text.empty()) return text;
-  std::string quoted_text = "'";
-  for (const char c : text) quoted_text += c == '\'' ? "'\\''" : std::string(1, c);
-  return quoted_text + "'";
-}
-
 Result<int> create(const Options& options) {
   auto gpus = parse_sim_gpus(options.gpus);
   if (!gpus) return std::unexpected(gpus.error());
@@ -65,7 +55,7 @@ Result<int> create(const Options& options) {
     return 0;
   }
   fmt::print("export {}={}\nexport LD_LIBRARY_PATH={}\n", sim_node_variable,
-             quoted_for_shell(node.string()), quoted_for_shell(library.string()));
+             shell_word(node.string()), shell_word(library.string()));
   std::fflush(stdout);
   fmt::print(stderr,
              "{} made. Cleave's programs need the first line, other programs both; eval \"$(cleave "
