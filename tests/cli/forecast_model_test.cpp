@@ -4,7 +4,6 @@
 
 #include <filesystem>
 #include <fstream>
-#include <iostream>
 #include <sstream>
 
 #include "base/format.hpp"
@@ -177,10 +176,8 @@ TEST(ForecastModel, JobsMayNameAModelInPlaceOfASize) {
 
 TEST(ReproduceCarma, ThePageShowsWhatComesOut) {
   const std::string tasks = "../shared/data/carma-dl-tasks/training_tasks.csv";
-  if (!std::filesystem::exists(source_dir() + "/" + tasks)) {
-    std::cout << "skipped: the tasks of CARMA are not beside this source tree\n";
-    GTEST_SKIP();
-  }
+  if (!std::filesystem::exists(source_dir() + "/" + tasks))
+    GTEST_SKIP() << "the tasks of CARMA are not beside this source tree";
   std::stringstream page;
   page << std::ifstream(source_dir() + "/docs/forecast-model.md").rdbuf();
   const Outcome outcome = cleave("reproduce carma --tasks " + tasks);

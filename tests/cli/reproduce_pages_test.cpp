@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iostream>
 #include <sstream>
 
 #include "base/places_test.hpp"
@@ -43,28 +42,25 @@ void expect_pages(const std::string& arguments) {
 }
 
 bool wants_long() {
-  if (std::getenv("CLEAVE_LONG") != nullptr) return true;
-  std::cout << "skipped: it takes minutes; CLEAVE_LONG=1 runs it\n";
-  return false;
+  return std::getenv("CLEAVE_LONG") != nullptr;
 }
+constexpr std::string_view takes_minutes = "it takes minutes; CLEAVE_LONG=1 runs it";
 
 TEST(Pages, Online) {
   if (sanitized) GTEST_SKIP() << "a release does the same much sooner";
   const std::string data = "../shared/data";
-  if (!std::filesystem::exists(source_dir() + "/" + data + "/burstgpt")) {
-    std::cout << "skipped: the traces are not beside this source tree\n";
-    GTEST_SKIP();
-  }
+  if (!std::filesystem::exists(source_dir() + "/" + data + "/burstgpt"))
+    GTEST_SKIP() << "the traces are not beside this source tree";
   expect_pages("online --data " + data);
 }
 
 TEST(Pages, DynaP) {
-  if (!wants_long()) GTEST_SKIP();
+  if (!wants_long()) GTEST_SKIP() << takes_minutes;
   expect_pages("dyna-p");
 }
 
 TEST(Pages, OptimalPlacement) {
-  if (!wants_long()) GTEST_SKIP();
+  if (!wants_long()) GTEST_SKIP() << takes_minutes;
   expect_pages("optimal-placement");
 }
 

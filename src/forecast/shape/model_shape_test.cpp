@@ -90,10 +90,8 @@ TEST(ModelShape, WithExpertsFewerParametersAreActive) {
 
 TEST(ModelShape, TheModelsOfTheData) {
   const std::string file = source_dir() + "/../shared/data/models/model_shapes.json";
-  if (!std::filesystem::exists(file)) {
-    std::cout << "skipped: the shapes of models are not beside this source tree\n";
-    GTEST_SKIP();
-  }
+  if (!std::filesystem::exists(file))
+    GTEST_SKIP() << "the shapes of models are not beside this source tree";
   std::stringstream text;
   text << std::ifstream(file).rdbuf();
   const auto document = parse_json(text.str(), file);

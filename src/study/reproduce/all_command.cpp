@@ -10,10 +10,11 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/read_text.hpp"
+#include "base/shell_word.hpp"
 #include "cli/child_program.hpp"
 #include "cli/columns.hpp"
-#include "cli/command.hpp"
 #include "cli/workload_arguments.hpp"
+#include "study/reproduce/page_command.hpp"
 
 namespace cleave::cli {
 
@@ -44,10 +45,10 @@ constexpr Study studies[] = {
     {"carma", "--tasks", "carma-dl-tasks/training_tasks.csv", true, false, ""},
 };
 
-struct Options {
-  std::string data, folder;
+struct Options : PageOptions {
+  std::string data;
   std::vector<std::string> only;
-  bool quick = false, json = false;
+  bool quick = false;
 };
 
 /// What became of a study.
@@ -77,6 +78,13 @@ std::vector<std::string> words_of(const Study& study, const Options& options) {
   return words;
 }
 
+/// The command as a person would write it.
+std::string as_written(const std::vector<std::string>& words) {
+  std::string line = "cleave";
+  for (const std::string& word : words) line += fmt::format(" {}", shell_word(word));
+  return line;
+}
+
 /// Why the study cannot run; empty where it can.
 std::string missing(const Study& study, const Options& options) {
   if (!study.needs) return "";
@@ -88,8 +96,7 @@ std::string missing(const Study& study, const Options& options) {
 
 Outcome run_study(const Study& study, const Options& options) {
   const auto words = words_of(study, options);
-  Outcome outcome{std::string(study.name), fmt::format("cleave {}", fmt::join(words, " ")),
-                  missing(study, options), "", 0};
+  Outcome outcome{std::string(study.name), as_written(words), missing(study, options), "", 0};
   if (!outcome.result.empty()) return outcome;
   std::vector<std::string> command = {"/proc/self/exe"};
   command.insert(command.end(), words.begin(), words.end());
@@ -131,11 +138,8 @@ std::vector<Outcome> run_all(const Options& options) {
 }
 
 Result<int> all(const Options& options) {
-  std::error_code failed;
-  fs::create_directories(options.folder, failed);
-  if (!fs::is_directory(options.folder))
-    return fail(ErrorKind::bad_input, shown(options.folder, 200), "it cannot be made a folder",
-                "name a folder for the results by --write");
+  if (const auto there = data_is_there(options.data); !there) return std::unexpected(there.error());
+  if (const auto made = make_folder(options.folder); !made) return std::unexpected(made.error());
   const std::vector<Outcome> outcomes = run_all(options);
   if (options.json)
     print(Json{{"studies", json_rows(outcome_columns, outcomes)}});
@@ -154,16 +158,13 @@ void add_reproduce_all(CommandLine& reproduce, Run& run) {
                   "cleave reproduce all --data DIR --write results", all);
   command->add_option("--data", options.data,
                       "Folder with the published measurements; what needs them is skipped without");
-  command->add_option("--write", options.folder, "Folder for the results")
-      ->check(not_empty())
-      ->required();
+  add_page_options(*command, options, "the results")->required();
   std::vector<std::string> names;
   for (const Study& study : studies) names.emplace_back(study.name);
   command->add_option("--only", options.only, "Some of them, separated by commas")
       ->delimiter(',')
       ->check(Check::one_of(names));
   command->add_flag("--quick", options.quick, "Fewer cases and seeds where there is a choice");
-  add_json(*command, options.json);
 }
 
 }  // namespace cleave::cli

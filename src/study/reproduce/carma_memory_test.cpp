@@ -40,10 +40,8 @@ TEST(CarmaMemory, BrokenTablesAreRefused) {
 
 TEST(CarmaMemory, AtLeastFourOfFiveLandOnTheRightInstanceOrTheNext) {
   const std::string file = source_dir() + "/../shared/data/carma-dl-tasks/training_tasks.csv";
-  if (!std::filesystem::exists(file)) {
-    std::cout << "skipped: the tasks of CARMA are not beside this source tree\n";
-    GTEST_SKIP();
-  }
+  if (!std::filesystem::exists(file))
+    GTEST_SKIP() << "the tasks of CARMA are not beside this source tree";
   std::stringstream text;
   text << std::ifstream(file).rdbuf();
   for (const CarmaReading reading : {CarmaReading::names, CarmaReading::scripts}) {

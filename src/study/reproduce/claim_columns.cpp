@@ -65,8 +65,11 @@ Json experiment_json(const SweptExperiment& each) {
           {"claims", json_rows(columns, lines_of(each))}};
 }
 
-std::string experiment_text(const SweptExperiment& each) {
-  return text_rows(columns, lines_of(each));
+std::string experiments_text(const std::vector<SweptExperiment>& experiments) {
+  std::string text;
+  for (const SweptExperiment& each : experiments)
+    text += fmt::format("{}\n\n{}\n", each.name, text_rows(columns, lines_of(each)));
+  return text;
 }
 
 }  // namespace cleave::cli

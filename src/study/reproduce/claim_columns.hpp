@@ -12,7 +12,7 @@ namespace cleave::cli {
 [[nodiscard]] Json spread_json(const SeedSpread& spread);
 /// Inputs and claims.
 [[nodiscard]] Json experiment_json(const SweptExperiment& each);
-/// The claims as a table.
-[[nodiscard]] std::string experiment_text(const SweptExperiment& each);
+/// The claims, a table for each experiment under its name.
+[[nodiscard]] std::string experiments_text(const std::vector<SweptExperiment>& experiments);
 
 }  // namespace cleave::cli

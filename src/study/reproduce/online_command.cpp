@@ -1,21 +1,18 @@
 // `cleave reproduce online`: the evaluation of *An Online Fragmentation-Aware Scheduler* again.
 
-#include <filesystem>
-
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "cli/columns.hpp"
-#include "cli/command.hpp"
+#include "study/reproduce/page_command.hpp"
 #include "study/reproduce/reproduce_online.hpp"
 
 namespace cleave::cli {
 
 namespace {
 
-struct Options {
+struct Options : PageOptions {
   std::size_t seeds = 30;
-  std::string data, folder;
-  bool json = false;
+  std::string data;
 };
 
 const Columns<OnlineClaim> claim_columns = {
@@ -55,34 +52,33 @@ Json point_json(const OnlinePoint& point) {
           {"workloads", workloads}};
 }
 
-Result<void> write_all(const OnlineReproduction& reproduction, const std::string& folder) {
-  std::error_code failed;
-  std::filesystem::create_directories(folder, failed);
-  const std::filesystem::path into(folder);
-  for (const auto& [file, svg] : online_figures(reproduction))
-    if (const auto done = write_whole((into / file).string(), svg); !done) return done;
-  return write_whole((into / "online.md").string(), online_page(reproduction));
+PageFiles files_of(const OnlineReproduction& reproduction) {
+  PageFiles files = online_figures(reproduction);
+  files.emplace_back("online.md", online_page(reproduction));
+  return files;
+}
+
+Json study_json(const OnlineReproduction& reproduction) {
+  Json points = Json::array();
+  for (const OnlinePoint& point : reproduction.points) points.push_back(point_json(point));
+  return {{"seeds", reproduction.options.seeds},
+          {"points", points},
+          {"claims", json_rows(claim_columns, online_claims(reproduction))}};
 }
 
 Result<int> online(const Options& options) {
+  if (const auto there = data_is_there(options.data); !there) return std::unexpected(there.error());
   OnlineReproductionOptions wanted;
   wanted.seeds = options.seeds;
   wanted.data = options.data;
-  const auto reproduction = reproduce_online(wanted);
-  if (!reproduction) return std::unexpected(reproduction.error());
-  if (!options.folder.empty())
-    if (const auto written = write_all(*reproduction, options.folder); !written)
-      return std::unexpected(written.error());
-  const std::vector<OnlineClaim> claims = online_claims(*reproduction);
-  if (!options.json) {
-    fmt::print("{}", text_rows(claim_columns, claims));
-    return 0;
-  }
-  Json points = Json::array();
-  for (const OnlinePoint& point : reproduction->points) points.push_back(point_json(point));
-  print(Json{
-      {"seeds", options.seeds}, {"points", points}, {"claims", json_rows(claim_columns, claims)}});
-  return 0;
+  return run_page<OnlineReproduction>(options, {.make = [&] { return reproduce_online(wanted); },
+                                                .files = files_of,
+                                                .json = study_json,
+                                                .text =
+                                                    [](const OnlineReproduction& reproduction) {
+                                                      return text_rows(claim_columns,
+                                                                       online_claims(reproduction));
+                                                    }});
 }
 
 }  // namespace
@@ -95,11 +91,8 @@ void add_reproduce_online(CommandLine& reproduce, Run& run) {
   command->add_option("--data", options.data,
                       "Folder with burstgpt and azure-llm-2023, lengths of queries; what is not "
                       "there is left out");
-  command->add_option("--seeds", options.seeds, "Workloads of each kind, seeds 1, 2, ...")
-      ->check(Check::range(3, 10000))
-      ->default_str("30");
-  command->add_option("--write", options.folder, "Folder for the page and its figures");
-  add_json(*command, options.json);
+  add_seeds(*command, options.seeds, 3, "each workload");
+  add_page_options(*command, options, "the page and its figures");
 }
 
 }  // namespace cleave::cli

@@ -2,22 +2,19 @@
 // our figures.
 
 #include <array>
-#include <filesystem>
 
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "cli/columns.hpp"
-#include "cli/command.hpp"
+#include "study/reproduce/page_command.hpp"
 #include "study/reproduce/reproduce_optimal_placement.hpp"
 
 namespace cleave::cli {
 
 namespace {
 
-struct Options {
+struct Options : PageOptions {
   std::size_t cases = 100;
-  std::string folder;
-  bool json = false;
 };
 
 const Columns<PaperClaim> claim_columns = {
@@ -54,7 +51,7 @@ Json choices_json(const Reproduction& reproduction) {
   return list;
 }
 
-void print_json(const Reproduction& reproduction) {
+Json study_json(const Reproduction& reproduction) {
   Json results = Json::array();
   for (const UseCaseFigures& figures : reproduction.figures) {
     Json methods = Json::array();
@@ -68,20 +65,22 @@ void print_json(const Reproduction& reproduction) {
     results.push_back(
         {{"problem", name(figures.problem)}, {"gpus", figures.gpus}, {"methods", methods}});
   }
-  print(Json{{"cases", reproduction.options.cases},
-             {"results", results},
-             {"open_choices", choices_json(reproduction)},
-             {"claims", json_rows(claim_columns, claims(reproduction))}});
+  return {{"cases", reproduction.options.cases},
+          {"results", results},
+          {"open_choices", choices_json(reproduction)},
+          {"claims", json_rows(claim_columns, claims(reproduction))}};
 }
 
-void print_choices(const Reproduction& reproduction) {
+std::string choices_text(const Reproduction& reproduction) {
   Table table(choices_header(reproduction));
   for (auto& row : choices_rows(reproduction)) table.add(std::move(row));
-  fmt::print("What the open choices do: deployments that leave work pending, of {}\n\n{}\n{}\n\n",
-             reproduction.options.cases, table.text(), choices_remark(reproduction));
+  return fmt::format(
+      "What the open choices do: deployments that leave work pending, of {}\n\n{}\n{}\n\n",
+      reproduction.options.cases, table.text(), choices_remark(reproduction));
 }
 
-void print_text(const Reproduction& reproduction) {
+std::string study_text(const Reproduction& reproduction) {
+  std::string text;
   for (const UseCaseFigures& figures : reproduction.figures) {
     std::vector<std::string> header = {"mean (of highest)"};
     for (const MethodFigures& method : figures.methods) header.push_back(method.method);
@@ -96,39 +95,29 @@ void print_text(const Reproduction& reproduction) {
     for (const MethodFigures& method : figures.methods)
       pending.push_back(fmt::format("{}", method.pending_cases));
     table.add(std::move(pending));
-    fmt::print("{}, {} GPUs, {} cases\n\n{}\n", name(figures.problem), figures.gpus,
-               reproduction.options.cases, table.text());
+    text += fmt::format("{}, {} GPUs, {} cases\n\n{}\n", name(figures.problem), figures.gpus,
+                        reproduction.options.cases, table.text());
   }
-  print_choices(reproduction);
-  fmt::print("{}", text_rows(claim_columns, claims(reproduction)));
+  return text + choices_text(reproduction) + text_rows(claim_columns, claims(reproduction));
 }
 
-Result<void> write_all(const Reproduction& reproduction, const std::string& folder) {
-  std::error_code failed;
-  std::filesystem::create_directories(folder, failed);
-  const std::filesystem::path into(folder);
+PageFiles files_of(const Reproduction& reproduction) {
+  PageFiles files;
   for (const ProblemKind problem :
        {ProblemKind::deploy, ProblemKind::compact, ProblemKind::reconfigure})
-    if (const auto done =
-            write_whole((into / figure_file(problem)).string(), figure_svg(reproduction, problem));
-        !done)
-      return done;
-  return write_whole((into / "optimal-placement.md").string(), page(reproduction));
+    files.emplace_back(figure_file(problem), figure_svg(reproduction, problem));
+  files.emplace_back("optimal-placement.md", page(reproduction));
+  return files;
 }
 
 Result<int> optimal_placement(const Options& options) {
   ReproductionOptions wanted;
   wanted.cases = options.cases;
-  const auto reproduction = reproduce_optimal_placement(wanted);
-  if (!reproduction) return std::unexpected(reproduction.error());
-  if (!options.folder.empty())
-    if (const auto written = write_all(*reproduction, options.folder); !written)
-      return std::unexpected(written.error());
-  if (options.json)
-    print_json(*reproduction);
-  else
-    print_text(*reproduction);
-  return 0;
+  return run_page<Reproduction>(options,
+                                {.make = [&] { return reproduce_optimal_placement(wanted); },
+                                 .files = files_of,
+                                 .json = study_json,
+                                 .text = study_text});
 }
 
 }  // namespace
@@ -141,9 +130,7 @@ void add_reproduce_optimal_placement(CommandLine& reproduce, Run& run) {
   command->add_option("--cases", options.cases, "Test cases of each size, seeds 1, 2, ...")
       ->check(Check::range(1, 1000000))
       ->default_str("100");
-  command->add_option("--write", options.folder, "Folder for the page and its figures")
-      ->check(not_empty());
-  add_json(*command, options.json);
+  add_page_options(*command, options, "the page and its figures");
 }
 
 }  // namespace cleave::cli

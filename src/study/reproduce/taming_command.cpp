@@ -1,21 +1,14 @@
 // `cleave reproduce taming`: the claims of that paper beside what comes out here.
 
-#include <filesystem>
-
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "cli/columns.hpp"
-#include "cli/command.hpp"
+#include "study/reproduce/page_command.hpp"
 #include "study/reproduce/reproduce_taming.hpp"
 
 namespace cleave::cli {
 
 namespace {
-
-struct Options {
-  std::string folder;
-  bool json = false;
-};
 
 const Columns<TamingClaim> claim_columns = {
     {"section", "section", &TamingClaim::section}, {"claim", "claim", &TamingClaim::claim},
@@ -47,29 +40,27 @@ Json outside_json(const TamingReproduction& reproduction) {
   return list;
 }
 
-Result<void> write_page(const TamingReproduction& reproduction, const std::string& folder) {
-  std::error_code failed;
-  std::filesystem::create_directories(folder, failed);
-  return write_whole((std::filesystem::path(folder) / "taming.md").string(),
-                     taming_page(reproduction));
+Json study_json(const TamingReproduction& reproduction) {
+  return {{"claims", json_rows(claim_columns, taming_claims(reproduction))},
+          {"outside", outside_json(reproduction)},
+          {"rewards", json_rows(reward_columns, reproduction.rewards)}};
 }
 
-Result<int> taming(const Options& options) {
-  const auto reproduction = reproduce_taming();
-  if (!reproduction) return std::unexpected(reproduction.error());
-  if (!options.folder.empty())
-    if (const auto written = write_page(*reproduction, options.folder); !written)
-      return std::unexpected(written.error());
-  if (options.json) {
-    print(Json{{"claims", json_rows(claim_columns, taming_claims(*reproduction))},
-               {"outside", outside_json(*reproduction)},
-               {"rewards", json_rows(reward_columns, reproduction->rewards)}});
-  } else {
-    fmt::print("{}\nFigure 8's choices, by the form of the reward\n\n{}",
-               text_rows(claim_columns, taming_claims(*reproduction)),
-               text_rows(reward_columns, reproduction->rewards));
-  }
-  return 0;
+std::string study_text(const TamingReproduction& reproduction) {
+  return fmt::format("{}\nFigure 8's choices, by the form of the reward\n\n{}",
+                     text_rows(claim_columns, taming_claims(reproduction)),
+                     text_rows(reward_columns, reproduction.rewards));
+}
+
+Result<int> taming(const PageOptions& options) {
+  return run_page<TamingReproduction>(
+      options, {.make = reproduce_taming,
+                .files =
+                    [](const TamingReproduction& reproduction) {
+                      return PageFiles{{"taming.md", taming_page(reproduction)}};
+                    },
+                .json = study_json,
+                .text = study_text});
 }
 
 }  // namespace
@@ -79,8 +70,7 @@ void add_reproduce_taming(CommandLine& reproduce, Run& run) {
       add_command(reproduce, run, "taming",
                   "Taming GPU Underutilization via Static Partitioning, sections III to VI",
                   "cleave reproduce taming --write build/pages", taming);
-  command->add_option("--write", options.folder, "Folder for the page")->check(not_empty());
-  add_json(*command, options.json);
+  add_page_options(*command, options, "the page");
 }
 
 }  // namespace cleave::cli
