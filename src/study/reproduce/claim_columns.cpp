@@ -25,7 +25,8 @@ struct Line {
 const Columns<Line> columns = {
     {"section", "section", [](const Line& line) { return line.claim->section; }},
     {"claim", "claim", [](const Line& line) { return line.claim->claim; }},
-    {"paper", "paper", [](const Line& line) { return line.claim->paper; }},
+    {"paper", "paper", [](const Line& line) { return line.claim->paper; },
+     [](const Line& line) { return paper_text(*line.claim); }},
     {"stated", json_only,
      [](const Line& line) {
        return Json{{"least", as_json(line.claim->stated.least)},

@@ -13,6 +13,18 @@ std::string page_number(double value, int digits) {
 
 namespace {
 
+/// " %" where the claim is in per cent.
+std::string_view unit_of(const SweptClaim& claim) {
+  return claim.claim.ends_with(", %") ? " %" : "";
+}
+
+std::string bounds_text(const Stated& stated) {
+  if (!stated.most) return fmt::format("at least {:g}", *stated.least);
+  if (!stated.least) return fmt::format("at most {:g}", *stated.most);
+  if (*stated.least == -*stated.most) return fmt::format("within {:g}", *stated.most);
+  return fmt::format("{:g} to {:g}", *stated.least, *stated.most);
+}
+
 std::string range_of(const OpenInput& input) {
   if (!input.words.empty()) return fmt::format("{}", fmt::join(input.words, ", "));
   return fmt::format("{:g}", fmt::join(input.values, ", "));
@@ -30,9 +42,9 @@ std::string claim_row(const SweptExperiment& experiment, const SweptClaim& claim
   if (verdict != "agrees")
     nearest = fmt::format("{}: {}", text(claim.nearest), inputs_text(experiment, claim.at));
   return fmt::format("| {} | {} | {} | {} ({} to {}) | {} to {} | {} | {} | {} |\n", claim.section,
-                     claim.claim, claim.paper, text(claim.usual.median), text(claim.usual.low),
-                     text(claim.usual.high), text(claim.least), text(claim.most), verdict, nearest,
-                     verdict == "agrees" ? "" : claim.why);
+                     claim.claim, paper_text(claim), text(claim.usual.median),
+                     text(claim.usual.low), text(claim.usual.high), text(claim.least),
+                     text(claim.most), verdict, nearest, verdict == "agrees" ? "" : claim.why);
 }
 
 /// Lines of at most a hundred columns.
@@ -48,6 +60,11 @@ std::string wrapped(std::string_view text) {
 }
 
 }  // namespace
+
+std::string paper_text(const SweptClaim& claim) {
+  if (claim.is_figure()) return claim.paper;
+  return fmt::format("{}: {}{}", claim.paper, bounds_text(claim.stated), unit_of(claim));
+}
 
 std::string experiment_section(const SweptExperiment& experiment) {
   std::string text = fmt::format("\n## {}\n\n{}\n\n", experiment.name,

@@ -23,7 +23,7 @@ SeedSpread seed_spread(std::vector<double> values) {
 
 std::string SweptClaim::verdict() const {
   // A figure of one run may lie anywhere in the spread; a sentence must be typical.
-  const bool figure = stated.least && stated.most && *stated.least == *stated.most;
+  const bool figure = is_figure();
   if (figure ? stated.within(usual.low, usual.high) : stated.within(usual.median, usual.median))
     return "agrees";
   const bool possible = figure ? stated.within(least, most) : stated.within(nearest, nearest);

@@ -36,9 +36,18 @@ struct SweptClaim {
   std::vector<std::size_t> at{};  // by input: its value there, by number
   std::size_t changed = 0;        // how many of these are not the usual ones
 
+  /// Whether a number is stated; else it is a sentence, whose bounds are ours.
+  [[nodiscard]] bool is_figure() const {
+    return stated.least && stated.most && *stated.least == *stated.most;
+  }
   /// "agrees", "in range" or "outside".
   [[nodiscard]] std::string verdict() const;
 };
+
+// What words are taken for, in per cent: the same wherever they stand.
+inline constexpr Stated word_comparable{-10, 10}, word_slightly{0, 10};
+/// Better, lower, reduced: a tie is enough.
+inline constexpr Stated word_better{0, {}};
 
 /// A part of the evaluation: what is open there, and its claims.
 struct SweptExperiment {
@@ -89,6 +98,9 @@ class PairedRuns {
   std::map<PairedRun, std::vector<RunSummary>> known_;
 };
 
+/// What the paper says: a number as printed; a sentence with the bounds that it is judged by,
+/// "comparable: within 10 %".
+[[nodiscard]] std::string paper_text(const SweptClaim& claim);
 /// A section of a page: what is given, what is open, and the claims.
 [[nodiscard]] std::string experiment_section(const SweptExperiment& experiment);
 /// "Of 9 claims 5 agree, 3 are in range and 1 are outside."

@@ -38,6 +38,7 @@ struct CorunFigure {
   int digits = 2;              // after the point, in text
   double predicted = 0;        // from the usual inputs
   double least = 0, most = 0;  // over all combinations of the open inputs
+  std::string word{};          // where the source has a word and the bounds are ours
 };
 
 /// What the sources do not say, and the simulator needs.

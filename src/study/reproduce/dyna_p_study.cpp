@@ -2,6 +2,20 @@
 
 namespace cleave {
 
+OpenInput open_checkpoint() {
+  return {"checkpoint", {0, 30, 60}, 1, "seconds that MISO takes to write and restore one"};
+}
+
+OpenInput open_jct() {
+  return open_choice("JCT", {"turnaround", "execution"}, 0,
+                     "\"the time taken to complete individual inference jobs\": with or without "
+                     "the wait");
+}
+
+const Distribution& jct_of(const RunSummary& run, double input) {
+  return input == 0 ? run.turnaround : run.execution;
+}
+
 Result<DynaPStudy> reproduce_dyna_p(std::size_t seeds, std::size_t cluster_jobs) {
   PairedRuns runs(seeds);
   DynaPStudy study;

@@ -31,6 +31,13 @@ struct DynaPStudy {
   std::vector<ChangeTable> changes;
 };
 
+// Inputs that are open in several parts.
+/// Seconds that MISO takes to write and restore a checkpoint.
+[[nodiscard]] OpenInput open_checkpoint();
+/// What a JCT is, and what a value of it takes of a run.
+[[nodiscard]] OpenInput open_jct();
+[[nodiscard]] const Distribution& jct_of(const RunSummary& run, double input);
+
 /// 2.2 and 3.2.2: the static configurations of figure 4, and the example of figure 7.
 [[nodiscard]] Result<SweptExperiment> dyna_p_configurations(PairedRuns& runs);
 [[nodiscard]] Result<SweptExperiment> dyna_p_example(PairedRuns& runs);

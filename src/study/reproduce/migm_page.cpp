@@ -27,11 +27,12 @@ commands below a table run its usual inputs.
 - **outside**: neither. Then *why* says what would have to be otherwise.
 
 A range is wide where much is open, and a figure within it is possible, not confirmed. Where the
-paper has a word, the bound is ours: *closely* is 10 %, *significantly* 1.1 times. The baseline is
-`full-gpu`; the schemes are `scheme-a` and `scheme-b`, with the five profiles of the paper's 4.1.
-Workloads are those of [workloads.md](../workloads.md). *times* and *%* say how much better a scheme
-is than the baseline unless a claim says otherwise: a makespan, an energy or a turnaround of half is
-2 times and 100 %. Watts are a scenario ([simulated-world.md](../simulated-world.md#power)).
+paper has a word, the bound behind the colon is ours; for what is better a tie is enough, and where
+the schemes are much alike half a per cent less. The baseline is `full-gpu`; the schemes are
+`scheme-a` and `scheme-b`, with the five profiles of the paper's 4.1. Workloads are those of
+[workloads.md](../workloads.md). *times* and *%* say how much better a scheme is than the baseline
+unless a claim says otherwise: a makespan, an energy or a turnaround of half is 2 times and 100 %.
+Watts are a scenario ([simulated-world.md](../simulated-world.md#power)).
 )";
 
 /// A claim of the paper that no experiment has.
@@ -46,6 +47,7 @@ constexpr LeftOut left_out[] = {
     {"4.2", "reachability 7, 7, ..., 9 of the first 5 GB partition",
      "no reading of the published starts gives these; the last slice wins here as there, which "
      "tests hold"},
+    {"5.2.1", "jobs of Ml2 hold 3.5 and 4.7 GB", "an input ([workloads.md](../workloads.md))"},
     {"figure 4", "bars without a number in the text", "the text that is at hand has no figures"},
     {"5.2.1", "DNNMem estimates the size of networks",
      "the estimator of `cleave forecast model` stands for it; "

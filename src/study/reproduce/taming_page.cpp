@@ -24,11 +24,15 @@ over all combinations. Nothing is fitted to the figure that it stands beside. A 
 holds the paper's figure says little; a figure outside every combination says that something is
 missing or wrong, here or in the reading.
 
-- *agrees*: nothing is open, and the figures are equal as printed.
+- *agrees*: nothing is open, and the figures are equal as printed, or as near as the last column
+  says.
 - *in the range*: some combination gives what the paper states.
 - *outside*: none does. The last column says which input alone would have to be what.
 - *input*: Cleave takes the fact from the paper.
 - *not modelled*: the simulator has nothing that would answer.
+
+*at least 1.00* and *at most 1.00* stand for "more" and "less", so that a tie is enough. Other
+bounds are the paper's or follow from its figures, but those behind a word and a colon are ours.
 
 )";
 
@@ -39,8 +43,9 @@ constexpr std::string_view reading =
 For each figure outside its range: the nearest that any combination comes, and the paper's figure
 relative to it. These inputs were also tried alone, beyond their ranges: the GPU-bound part from 0
 to 1, the power factor from 0 to 2, watts alone from 150 to 700, the idle factor from 1 to 4. A
-value that contradicts what the text says of the application (a small GPU-bound part for work that
-scales with the slice) does not explain the figure.
+value is listed if it brings the figure within half a per cent of the paper's. One that contradicts
+what the text says of the application (a small GPU-bound part for work that scales with the slice)
+does not explain the figure.
 
 )";
 
