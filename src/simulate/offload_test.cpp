@@ -125,21 +125,25 @@ std::string begun_on(const Ended& run) {
   return all;
 }
 
-// A job that gains nothing from a larger instance takes the smaller one when no larger one is free,
-// and one that gains as much as it takes up waits.
+/// A job that gains nothing from a larger instance, and one that gains as much as it takes up.
+constexpr std::string_view light = floor_only, heavy = R"("duration_s": 100)";
+
+/// A job that may offload, where others leave 2g.10gb and 1g.5gb.
+std::string beside_others(std::string_view members) {
+  return R"({"id": "z", "profile": "4g.20gb", "duration_s": 1000})"
+         "\n"
+         R"({"id": "y", "profile": "1g.5gb", "duration_s": 1000})"
+         "\n" +
+         job("a", fmt::format(R"({}, "offload_mib": 2000, "offload_touches": 10)", members), 1);
+}
+
+// The one takes the smaller instance when no larger one is free, and the other waits.
 TEST(OffloadedJobs, TakeTheSmallerInstanceWhereThatIsWorthIt) {
-  const std::string offer = R"(, "offload_mib": 2000, "offload_touches": 10)";
-  const std::string blocks = R"({"id": "z", "profile": "4g.20gb", "duration_s": 1000})"
-                             "\n"
-                             R"({"id": "y", "profile": "1g.5gb", "duration_s": 1000})"
-                             "\n";
-  const std::string light = blocks + job("a", std::string(floor_only) + offer, 1);
-  const std::string heavy = blocks + job("a", R"("duration_s": 100)" + offer, 1);
   for (const char* spec : {"online:migration=off", "scheme-b"}) {
-    const Ended small = run(light, spec);
+    const Ended small = run(beside_others(light), spec);
     EXPECT_EQ(begun_on(small), "4g.20gb 1g.5gb 2g.10gb") << spec;
     EXPECT_EQ(small.summary.offloads, 1U) << spec;
-    const Ended waits = run(heavy, spec);
+    const Ended waits = run(beside_others(heavy), spec);
     EXPECT_EQ(waits.summary.offloads, 0U) << spec;
     EXPECT_EQ(waits.summary.finished, 3U) << spec;
   }
@@ -148,16 +152,9 @@ TEST(OffloadedJobs, TakeTheSmallerInstanceWhereThatIsWorthIt) {
 // The job that scales wants its slices by speed; by reward it takes the small instance that it
 // fills, unless performance counts for much.
 TEST(OffloadedJobs, AreWeighedByTheirRewardWhereThatIsAskedFor) {
-  const std::string offer = R"(, "offload_mib": 2000, "offload_touches": 10)";
-  const std::string blocks = R"({"id": "z", "profile": "4g.20gb", "duration_s": 1000})"
-                             "\n"
-                             R"({"id": "y", "profile": "1g.5gb", "duration_s": 1000})"
-                             "\n";
-  const std::string light = blocks + job("a", std::string(floor_only) + offer, 1);
-  const std::string heavy = blocks + job("a", R"("duration_s": 100)" + offer, 1);
   for (const std::string scheduler : {"online:migration=off;", "scheme-b:"}) {
-    const auto offloads = [&](const std::string& jobs, const std::string& options) {
-      return run(jobs, scheduler + options).summary.offloads;
+    const auto offloads = [&](std::string_view jobs, const std::string& options) {
+      return run(beside_others(jobs), scheduler + options).summary.offloads;
     };
     EXPECT_EQ(offloads(light, "offload=never"), 0U) << scheduler;
     EXPECT_EQ(offloads(light, "offload=reward"), 1U) << scheduler;

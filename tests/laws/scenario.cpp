@@ -252,6 +252,16 @@ class Maker {
     if (chance(0.5)) options.forecaster = "last-value";
   }
 
+  /// Those of this job alone.
+  JobDetails& details(Job& job) {
+    std::vector<JobDetails>& all = scenario_.workload.details;
+    if (scenario_.workload.details_of(job) == nullptr) {
+      job.details = static_cast<std::uint32_t>(all.size());
+      all.emplace_back();
+    }
+    return all[job.details];
+  }
+
   /// Of some jobs, in half of the scenarios. Drawn last and apart, so that a seed means the same
   /// without them.
   void priorities() {
@@ -259,15 +269,9 @@ class Maker {
     if (random.uniform() < 0.5) return;
     const double share = random.uniform();
     const std::size_t different = 2 + random.below(4);
-    Workload& workload = scenario_.workload;
-    for (Job& job : workload.jobs) {
+    for (Job& job : scenario_.workload.jobs) {
       if (random.uniform() >= share) continue;
-      if (workload.details_of(job) == nullptr) {
-        job.details = static_cast<std::uint32_t>(workload.details.size());
-        workload.details.emplace_back();
-      }
-      workload.details[job.details].priority =
-          static_cast<std::int64_t>(random.below(different)) - 1;
+      details(job).priority = static_cast<std::int64_t>(random.below(different)) - 1;
     }
   }
 
@@ -277,16 +281,11 @@ class Maker {
     const std::size_t users = random.below(5);
     if (users == 0) return;
     const double share = random.uniform();
-    Workload& workload = scenario_.workload;
-    for (Job& job : workload.jobs) {
+    for (Job& job : scenario_.workload.jobs) {
       if (random.uniform() >= share) continue;
-      if (workload.details_of(job) == nullptr) {
-        job.details = static_cast<std::uint32_t>(workload.details.size());
-        workload.details.emplace_back();
-      }
       const std::size_t user = random.below(users);
-      workload.details[job.details].user = fmt::format("u{}", user);
-      if (user % 2 == 1) workload.details[job.details].account = "a";
+      details(job).user = fmt::format("u{}", user);
+      if (user % 2 == 1) details(job).account = "a";
     }
   }
 

@@ -35,7 +35,7 @@ class EarliestSpots {
   /// `holders` must outlive this.
   explicit EarliestSpots(const Holders& holders) : holders_(&holders) {}
 
-  /// Somebody started, moved or left there, or the GPU's room is another one.
+  /// A job started, moved or left there, or the GPU's room is another one.
   void changed(GpuId gpu);
   /// The best spot of all GPUs but those for which `left_out` says so.
   [[nodiscard]] std::optional<SpotRank> best(RequestId request, Instant now, const RoomOf& room,

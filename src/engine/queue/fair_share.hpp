@@ -1,9 +1,9 @@
 #pragma once
-// Who has used how much for its share: compute-slice seconds of accounts and of their users, of
-// which half counts after each half-life.
+// How much accounts and their users have used for their shares: compute-slice seconds, of which
+// half counts after each half-life.
 //
 // What is held now counts a minute ahead, so that where much is free at one instant, not all of it
-// goes to whoever had used least until then.
+// goes to the user who had used least until then.
 
 #include <cstdint>
 #include <map>

@@ -1,6 +1,6 @@
 #pragma once
-// Who holds what, and until when that is expected to last, as far as times are known: what backfill
-// goes by.
+// What running jobs hold, and until when that is expected to last, as far as times are known: what
+// backfill goes by.
 
 #include <optional>
 #include <vector>
@@ -29,10 +29,10 @@ class Holders {
 
   /// The time of the job from its beginning there, as known.
   [[nodiscard]] std::optional<Duration> time_of(JobId job, Spot spot) const;
-  /// Whether nobody is in the way of the spot.
+  /// Whether no running job is in the way of the spot.
   [[nodiscard]] bool free(Spot spot) const;
-  /// From when on nobody that runs now is in the way of the spot. Who takes longer than was
-  /// expected may end at any moment, `now`; after a minute and a tenth of the time more, the end is
+  /// From when on no job that runs now is in the way of the spot. One that takes longer than was
+  /// expected may end at any moment, `now`; after a minute and a tenth of the time more, its end is
   /// not known. Where an end is not known it is `never`.
   [[nodiscard]] Instant free_from(Spot spot, Instant now) const;
   /// Memory slices of the jobs in its way.

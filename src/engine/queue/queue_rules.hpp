@@ -1,7 +1,7 @@
 #pragma once
 // What a site asks of a queue, whichever scheduler keeps it: in which order jobs of one priority
-// are looked at, who may start before a job that waits for room, and how much a user may have. The
-// rows are options of every scheduler that keeps such a queue (served_queue.hpp).
+// are looked at, which may start before a job that waits for room, and how much a user may have.
+// The rows are options of every scheduler that keeps such a queue (served_queue.hpp).
 
 #include <algorithm>
 #include <array>
@@ -14,14 +14,14 @@
 
 namespace cleave {
 
-/// Who may start before a job that finds no room.
+/// Which jobs may start before one that finds no room.
 enum class Backfill : std::uint8_t {
-  none,          // nobody
-  easy,          // who does not delay the first of those that wait
-  conservative,  // who delays none of those before it
+  none,          // none
+  easy,          // those that do not delay the first one that waits
+  conservative,  // those that delay none before them
 };
 
-/// The rules of one queue. The defaults are those of a queue that nobody overtakes.
+/// The rules of one queue. The defaults are those of a queue in which no job overtakes another.
 struct QueueRules {
   bool by_share = false, by_deadline = false;
   Backfill backfill = Backfill::none;
@@ -41,14 +41,14 @@ struct QueueRules {
 
 /// Options of every scheduler that keeps such a queue.
 inline constexpr std::array queue_options = {
-    OptionRow{"order", "KEYS", "submission",
-              "jobs of one priority by: fair-share (whose user, and before that account, has used "
-              "least for "
-              "its share), deadline, submission; several in this order, joined by '+'"},
-    OptionRow{"backfill", "none|easy|conservative", "none",
-              "who may start before a job that finds no room: nobody, those that do not delay the "
-              "first one "
-              "that waits, or those that delay none before them"},
+    OptionRow{
+        "order", "KEYS", "submission",
+        "jobs of one priority by: fair-share (least used by the account for its share, then by "
+        "the user), deadline, submission; several in this order, joined by '+'"},
+    OptionRow{
+        "backfill", "none|easy|conservative", "none",
+        "which jobs may start before one that finds no room: none, those that do not delay the "
+        "first one that waits, or those that delay none before them"},
     OptionRow{"depth", "COUNT", "100",
               "with backfill: how many waiting jobs are looked at each time"},
     OptionRow{"half-life", "SECONDS", "604800",

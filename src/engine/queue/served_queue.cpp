@@ -33,7 +33,7 @@ ServedQueue::ServedQueue(const SchedulerSetup& setup, QueueRules rules)
   if (!rules_.by_user()) groups_.push_back({.jobs = JobQueue(facts_, rules_.by_deadline)});
 }
 
-// Who waits.
+// What waits.
 
 std::size_t ServedQueue::group_of(JobId job) {
   if (!rules_.by_user()) return 0;
@@ -58,7 +58,7 @@ void ServedQueue::erase(JobId job) {
   waiting_ -= before - jobs.size();
 }
 
-// Who runs.
+// What runs.
 
 void ServedQueue::charge(JobId job, std::size_t group, Spot spot, Instant now) {
   if (!rules_.by_user()) return;
@@ -132,7 +132,7 @@ ServedQueue::Group* ServedQueue::next_group(Instant now) {
   return best;
 }
 
-// Who starts.
+// What starts.
 
 void ServedQueue::start(Group& group, QueueHost& host, Spot spot, Instant now,
                         std::vector<Command>& commands) {
@@ -285,7 +285,7 @@ std::optional<Reservation> ServedQueue::earliest(Waiting job, QueueHost& host, I
   return Reservation{job, best->spot, best->from, later(best->from, time_of(job.job, best->spot))};
 }
 
-/// Where nobody knows when a spot is free, one reservation is enough.
+/// Where it is not known when a spot is free, one reservation is enough.
 bool ServedQueue::may_be_kept(Spot spot) const {
   const auto reserved = reserved_on_.find(spot.gpu);
   if (reserved == reserved_on_.end()) return true;

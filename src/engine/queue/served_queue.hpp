@@ -1,6 +1,6 @@
 #pragma once
-// The queue of a scheduler, and who of it starts when: the order of jobs, limits of users, and
-// backfill, in one place for every scheduler that looks at its jobs one after the other. The
+// The queue of a scheduler, and which of its jobs starts when: the order of jobs, limits of users,
+// and backfill, in one place for every scheduler that looks at its jobs one after the other. The
 // scheduler says where a job would go; the queue says whose turn it is.
 //
 // Each time, jobs are looked at in their order (queue_rules.hpp). The first starts if it finds
@@ -15,12 +15,12 @@
 //                 it respect, at the earliest time that those before it leave it.
 //
 // Reservations are worked out anew each time, from what is then known. Where an end is not known,
-// no time is, and nobody starts in the way of the spot, so that it is free one day: the one in
-// whose way fewest slices are. Since nobody starts there, that number only falls. Among equals the
+// no time is, and no job starts in the way of the spot, so that it is free one day: the one in
+// whose way fewest slices are. Since none starts there, that number only falls. Among equals the
 // smaller instance is taken, then the lower GPU and placement.
 //
-// With order=fair-share who is next is found anew after each start. A user who has as many jobs as
-// the limit allows is passed over, with all jobs that wait.
+// With order=fair-share the next user is found anew after each start. A user who has as many jobs
+// as the limit allows is passed over, with all that wait.
 
 #include <map>
 #include <memory>
@@ -56,7 +56,7 @@ class QueueHost {
 struct Reservation {
   Waiting job;
   Spot spot;
-  Instant from;  // `never`: nobody knows
+  Instant from;  // `never`: not known
   Instant end;
 };
 
@@ -67,9 +67,9 @@ class ServedQueue {
   ServedQueue(const SchedulerSetup& setup, QueueRules rules);
 
   [[nodiscard]] bool empty() const { return waiting_ == 0; }
-  /// Nobody overtakes here, and users do not count.
+  /// No job overtakes another here, and users do not count.
   [[nodiscard]] bool plain() const { return plain_; }
-  /// Whether nobody would be looked at before this job, which does not wait here. Only where the
+  /// Whether none would be looked at before this job, which does not wait here. Only where the
   /// queue is plain.
   [[nodiscard]] bool would_lead(JobId job) const { return groups_.front().jobs.would_lead(job); }
 
