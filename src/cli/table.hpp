@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/time.hpp"
+#include "base/human_time.hpp"
 
 namespace cleave::cli {
 
@@ -21,8 +21,6 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-/// "0.8 s", "45 s", "12 min 05 s", "3 h 20 min", "12 d 4 h"
-std::string human(Duration duration);
 /// "63 %"
 std::string percent(double share);
 /// A figure of a run or of a comparison, by the unit of its row in model/run_summary.cpp.

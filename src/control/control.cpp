@@ -44,6 +44,7 @@ struct Control::Parts {
 
   Result<void> begin(Doors& doors);
   Result<void> know_applications(const StoreContents& contents);
+  void know_past_use(const StoreContents& contents);
   void choose_scheduler(const StoredSettings& stored);
   void advance(Moment now);
   bool round();
@@ -115,6 +116,7 @@ Result<void> Control::Parts::begin(Doors& doors) {
   }
   if (const auto possible = users.check_scheduler(settings.scheduler); !possible) return possible;
   if (const auto known = know_applications(*contents); !known) return known;
+  know_past_use(*contents);
   node.paused = stored.paused;
   node.last_job = contents->last_job;
   for (const FoundJob& each : *found) node.last_job = std::max(node.last_job, each.key.job);
@@ -137,13 +139,28 @@ Result<void> Control::Parts::know_applications(const StoreContents& contents) {
   node.applications.set_given(settings.applications);
   node.applications.recall(contents.learnt);
   book.note(node.applications.keep(settings.keep_profiles));
-  const auto finished = book.finished_jobs(most_scored);
+  const auto finished = book.latest_jobs(JobState::finished, most_scored);
   if (!finished) return {};  // it is only for what is said of errors
   for (auto each = finished->rbegin(); each != finished->rend(); ++each)
     if (each->latest)
       if (const auto score = score_of(each->job.owner.uid, *each->latest))
         add_score(node.predictions, *score);
   return {};
+}
+
+/// What users have had, for fair shares: of each job that is over the latest attempt, and of the
+/// others all that are.
+void Control::Parts::know_past_use(const StoreContents& contents) {
+  const auto latest = book.latest_jobs({}, most_past_use);
+  if (!latest) return;  // shares begin anew
+  for (auto each = latest->rbegin(); each != latest->rend(); ++each)
+    if (each->latest && is_final(each->job.state)) node.count_use(each->job.owner, *each->latest);
+  for (const AttemptRecord& attempt : contents.attempts) {
+    const auto job =
+        std::ranges::lower_bound(contents.jobs, attempt.key.job, {}, &JobRecord::number);
+    if (job != contents.jobs.end() && job->number == attempt.key.job)
+      node.count_use(job->owner, attempt);
+  }
 }
 
 /// What was chosen while an earlier daemon ran, where it is still possible.

@@ -24,6 +24,10 @@ struct JobOwner {
   std::vector<std::uint32_t> groups;  // supplementary
   std::string user;                   // the name, for people; may be empty
   friend bool operator==(const JobOwner&, const JobOwner&) = default;
+  /// By what schedulers tell users apart.
+  [[nodiscard]] std::string name_or_number() const {
+    return user.empty() ? std::to_string(uid) : user;
+  }
 };
 
 template <>

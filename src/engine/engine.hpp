@@ -71,6 +71,7 @@ class Engine {
   /// What the job asks for now: what it was submitted with, or more, when it has turned out to need
   /// more. Of a job that was submitted or adopted.
   [[nodiscard]] RequestId request_of(JobId job) const { return request_of_[index(job)]; }
+  [[nodiscard]] Outlook outlook(JobId job) const { return scheduler_->outlook(job); }
 
  private:
   Engine(std::unique_ptr<Scheduler> scheduler, const SchedulerSetup& setup, RequestTable& requests,

@@ -12,6 +12,7 @@
 
 #include "base/time.hpp"
 #include "model/ids.hpp"
+#include "model/past_use.hpp"
 #include "model/request.hpp"
 
 namespace cleave {
@@ -60,6 +61,8 @@ class JobFacts {
   /// Whose it is, and on which account; null where that is not said. Neither ever changes.
   [[nodiscard]] virtual const std::string* user(JobId) const { return nullptr; }
   [[nodiscard]] virtual const std::string* account(JobId) const { return nullptr; }
+  /// What users held before the engine was made, of jobs that it is never told of.
+  [[nodiscard]] virtual std::vector<PastUse> past_use() const { return {}; }
   /// What was measured of the applications beforehand.
   [[nodiscard]] virtual std::vector<BatchRow> batch_rows() const { return {}; }
 

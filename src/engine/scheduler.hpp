@@ -43,6 +43,19 @@ struct GpuRestored {
   GpuId gpu;
 };
 
+/// What a scheduler that keeps a queue says of a job that waits, for people.
+struct Outlook {
+  /// A place that is kept for it.
+  struct Kept {
+    GpuId gpu{};
+    std::optional<PlacementId> placement;  // empty: the whole GPU
+    std::optional<Instant> from;           // when it is expected to be free; empty: not known
+  };
+  std::optional<Kept> kept;
+  bool user_at_limit = false;  // its user has as many jobs running as the queue allows
+  std::string_view order;      // what goes before the order of submission; empty: nothing
+};
+
 /// All that a scheduler is told.
 using SchedulerEvent = std::variant<Submitted, Finished, Requeued, GpuLost, GpuReturned, Woken,
                                     Cancelled, InstanceGone, GpuWithdrawn, GpuRestored>;
@@ -77,6 +90,8 @@ class Scheduler {
   virtual bool serves(RequestId /*request*/) { return true; }
   /// Why it does not, to be read before the next event; empty where there is nothing to say.
   virtual std::string_view why_not(RequestId /*request*/) { return {}; }
+  /// Of a job that waits, as of the last time that it looked at its queue.
+  [[nodiscard]] virtual Outlook outlook(JobId /*job*/) const { return {}; }
 };
 
 /// What a scheduler is made from. Everything referred to must outlive it.

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/format.hpp"
+#include "base/random.hpp"
 #include "control/control.hpp"
 #include "control/fake_store_test.hpp"
 #include "delayed_executor.hpp"
@@ -545,6 +546,28 @@ TEST_F(Loop, WhatWasReportedIsNotForgottenWhenTheEngineIsRebuilt) {
   EXPECT_EQ(attempts(number)[0].end, AttemptEnd::early_restart);
 }
 
+TEST_F(Loop, WhyAJobWaitsSaysWhatItsQueueDoes) {
+  settings.scheduler = "online:backfill=easy;order=deadline;user-jobs=2";
+  begin();
+  NewJob large = sized("4g.20gb"), small = sized("1g.5gb"), whole = sized("7g.40gb");
+  large.spec.times = {{"4g.20gb", 300s}};
+  small.spec.times = {{"1g.5gb", 100s}};
+  whole.owner = {1001, 1001, {}, "another"};
+  submit(large, 300s);
+  submit(small, 100s);
+  run(20s);
+  const JobNumber waits = submit(whole), third = submit(small);
+  run(20s);
+  const std::string why = control->why_waits(waits);
+  EXPECT_TRUE(
+      why.starts_with("no GPU has room for it now; a place on GPU 0 is kept for it, "
+                      "expected to be free in 4 min "))
+      << why;
+  EXPECT_TRUE(why.ends_with("; the queue goes by deadline")) << why;
+  EXPECT_EQ(control->why_waits(third),
+            "its user has as many jobs running as the queue allows; the queue goes by deadline");
+}
+
 TEST_F(Loop, ADriverThatHangsKeepsNobodyElseWaiting) {
   settings.gpu_patience = 10s;
   begin();
@@ -559,6 +582,72 @@ TEST_F(Loop, ADriverThatHangsKeepsNobodyElseWaiting) {
   run(30s);
   EXPECT_TRUE(control->troubles().empty());
   EXPECT_EQ(record(1).state, JobState::finished);
+}
+
+// Compute-slice seconds of a user's attempts between two times of the loop.
+class SharedLoop : public Loop {
+ protected:
+  SharedLoop() {
+    settings.scheduler = "online:order=fair-share;shares=ann=3";
+    settings.most_waiting = 10'000;
+    begin();
+  }
+  void submit_for(const char* user, std::uint32_t uid, std::size_t count, Random& random) {
+    for (std::size_t i = 0; i < count; ++i) {
+      NewJob wanted = sized(random.below(3) == 0 ? "2g.10gb" : "1g.5gb");
+      wanted.owner = {uid, uid, {}, user};
+      all_.push_back({submit(wanted, std::chrono::seconds(300 + random.below(1200))), user});
+    }
+  }
+  [[nodiscard]] double used(std::string_view user, Duration from, Duration to) {
+    const Instant zero = Instant{} + 1'000'000h;
+    double sum = 0;
+    for (const auto& [number, whose] : all_) {
+      if (whose != user) continue;
+      for (const AttemptRecord& each : attempts(number)) {
+        const Instant began = std::max(each.started, zero + from);
+        const Instant ended = std::min(each.ended.value_or(zero + to), zero + to);
+        if (ended > began) sum += in_seconds(ended - began) * (each.profile == "2g.10gb" ? 2 : 1);
+      }
+    }
+    return sum;
+  }
+
+ private:
+  std::vector<std::pair<JobNumber, std::string>> all_;
+};
+
+TEST_F(SharedLoop, UsersGetTheirSharesOverADay) {
+  Random random(11);
+  for (int round = 0; round < 8; ++round) {
+    submit_for("ann", 1001, 120, random);
+    submit_for("bob", 1002, 120, random);
+    submit_for("eve", 1003, 120, random);
+    run(3h);
+    if (round % 3 == 2) begin();
+  }
+  const double ann = used("ann", 0h, 24h), bob = used("bob", 0h, 24h), eve = used("eve", 0h, 24h);
+  const double fifth = (ann + bob + eve) / 5;
+  EXPECT_GT(fifth, 24 * 3600) << "the GPU was in use";
+  EXPECT_NEAR(ann / fifth, 3, 0.15);
+  EXPECT_NEAR(bob / fifth, 1, 0.05);
+  EXPECT_NEAR(eve / fifth, 1, 0.05);
+}
+
+// What bob had alone is remembered by another engine, and by another daemon.
+TEST_F(SharedLoop, WhatUsersHadIsRemembered) {
+  Random random(12);
+  submit_for("bob", 1002, 200, random);
+  run(4h);
+  ASSERT_GT(used("bob", 0h, 4h), 5 * 4 * 3600);
+  submit_for("eve", 1003, 200, random);
+  begin();
+  run(2h);
+  // A job of bob's that ran goes on for 25 min at most.
+  EXPECT_EQ(used("bob", 4h + 30min, 6h), 0);
+  ASSERT_TRUE(control->set_scheduler("scheme-b:order=fair-share", moment()));
+  run(1h);
+  EXPECT_EQ(used("bob", 6h, 7h), 0);
 }
 
 }  // namespace

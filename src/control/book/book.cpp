@@ -19,10 +19,10 @@ Result<StoreContents> Book::load() {
   return contents;
 }
 
-Result<std::vector<StoredJob>> Book::finished_jobs(std::size_t most) {
+Result<std::vector<StoredJob>> Book::latest_jobs(std::optional<JobState> state, std::size_t most) {
   JobQuery query;
   query.final_too = true;
-  query.state = JobState::finished;
+  query.state = state;
   query.most = most;
   return store_->jobs_with_attempts(query);
 }

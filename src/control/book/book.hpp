@@ -38,8 +38,9 @@ class Book {
   /// Both must outlive the book.
   Book(Store& store, const Clock& clock) : store_(&store), clock_(&clock) {}
 
-  /// The latest jobs that finished, newest first, with their attempts.
-  [[nodiscard]] Result<std::vector<StoredJob>> finished_jobs(std::size_t most);
+  /// The latest jobs, of this state or of all, newest first, each with its latest attempt.
+  [[nodiscard]] Result<std::vector<StoredJob>> latest_jobs(std::optional<JobState> state,
+                                                           std::size_t most);
   /// Reads the store. Before anything else, once.
   [[nodiscard]] Result<StoreContents> load();
   [[nodiscard]] Result<std::optional<JobRecord>> job(JobNumber number) {

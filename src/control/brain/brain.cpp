@@ -28,10 +28,11 @@ class KnownFacts final : public JobFacts {
     std::optional<std::int64_t> batch;
   };
   /// Forgets all; `fleet` must outlive what is asked.
-  void begin(const Fleet* fleet, const ApplicationTimes* given) {
+  void begin(const Fleet* fleet, const ApplicationTimes* given, std::vector<PastUse> past_use) {
     fleet_ = fleet;
     jobs_.clear();
     batch_rows_.clear();
+    past_use_ = std::move(past_use);
     if (given == nullptr) return;
     for (std::size_t kind = 0; kind < fleet->graphs().size(); ++kind)
       for (BatchRow& row :
@@ -78,6 +79,7 @@ class KnownFacts final : public JobFacts {
   }
   /// The operator's alone: a table that is read for the jobs of all users.
   [[nodiscard]] std::vector<BatchRow> batch_rows() const override { return batch_rows_; }
+  [[nodiscard]] std::vector<PastUse> past_use() const override { return past_use_; }
 
  private:
   [[nodiscard]] const Of& of(JobId job) const {
@@ -88,16 +90,15 @@ class KnownFacts final : public JobFacts {
   const Fleet* fleet_ = nullptr;
   std::vector<Of> jobs_;  // by the engine's number
   std::vector<BatchRow> batch_rows_;
+  std::vector<PastUse> past_use_;  // on the engine's clock
 };
 
 }  // namespace
 
 /// An engine and what it refers to; made and thrown away together.
 struct Brain::Parts {
-  Parts(const FleetFile& file, const SchedulerRow& scheduler, const ApplicationTimes* given)
-      : fleet(file), requests(file.geometries), row(&scheduler) {
-    facts.begin(&fleet, given);
-  }
+  Parts(const FleetFile& file, const SchedulerRow& scheduler)
+      : fleet(file), requests(file.geometries), row(&scheduler) {}
 
   Fleet fleet;
   RequestTable requests;
@@ -148,13 +149,19 @@ bool Brain::begin_rebuild(const std::string& why) {
 }
 
 bool Brain::make(const FleetFile& file, const std::string& forecaster,
-                 const ApplicationTimes* given) {
+                 const Background& background) {
   parts_.reset();
   commands_.clear();
   wakes_.clear();
   const auto spec = parse_scheduler(scheduler_);
   if (!spec) return false;  // it was checked when it was chosen
-  auto parts = std::make_unique<Parts>(file, *spec->row, given);
+  auto parts = std::make_unique<Parts>(file, *spec->row);
+  std::vector<PastUse> past(background.past_use.begin(), background.past_use.end());
+  for (PastUse& use : past) {
+    use.to = std::min(use.to - clock_->wall_offset(), clock_->engine_time());
+    use.from = std::min(use.from - clock_->wall_offset(), use.to);
+  }
+  parts->facts.begin(&parts->fleet, background.given, std::move(past));
   // Jobs get other numbers now, so that what a forecaster was told of them counts no more.
   parts->forecaster = *make_forecaster(forecaster);
   auto engine = Engine::make(
@@ -275,11 +282,20 @@ void Brain::admit(LiveJob& job) {
   facts.restartable = may_be_restarted(spec);
   facts.times = times_of(job);
   facts.expected_end = end_of(job);
-  const JobOwner& owner = job.record.owner;
-  facts.user = owner.user.empty() ? fmt::format("{}", owner.uid) : owner.user;
+  facts.user = job.record.owner.name_or_number();
   facts.application = spec.application;
   facts.batch = spec.batch;
   parts_->facts.set(*job.id, std::move(facts));
+}
+
+Brain::Outlook Brain::outlook(const LiveJob& job) const {
+  if (!active() || !job.id) return {};
+  const cleave::Outlook told = parts_->engine->outlook(*job.id);
+  Outlook outlook{{}, {}, told.user_at_limit, std::string(told.order)};
+  if (!told.kept) return outlook;
+  outlook.kept = JobPlace{told.kept->gpu, told.kept->placement};
+  if (told.kept->from) outlook.in = std::max(Duration{}, *told.kept->from - clock_->engine_time());
+  return outlook;
 }
 
 Event Brain::submission_of(LiveJob& job) {

@@ -18,6 +18,7 @@
 #include "control/node/live_job.hpp"
 #include "model/event.hpp"
 #include "model/fleet_file.hpp"
+#include "model/past_use.hpp"
 
 namespace cleave {
 
@@ -59,10 +60,14 @@ class Brain {
   [[nodiscard]] const std::string& trouble() const { return trouble_; }
   /// From now on nothing is told to the engine. False: it was so already.
   bool begin_rebuild(const std::string& why);
-  /// Another engine, which knows nothing yet. `given`: what the operator gave of applications, or
-  /// null. False: see trouble().
-  bool make(const FleetFile& fleet, const std::string& forecaster,
-            const ApplicationTimes* given = nullptr);
+  /// What an engine knows from the beginning: what the operator gave of applications, or null; and
+  /// what users held before, on the wall clock.
+  struct Background {
+    const ApplicationTimes* given = nullptr;
+    std::span<const PastUse> past_use = {};
+  };
+  /// Another engine, which knows nothing else yet. False: see trouble().
+  bool make(const FleetFile& fleet, const std::string& forecaster, const Background& background);
   /// The scheduler keeps instances that nobody uses.
   [[nodiscard]] bool furnishes() const;
   /// The scheduler puts jobs on GPUs with MIG off. As of the last engine that could be made.
@@ -101,6 +106,15 @@ class Brain {
   /// The job has begun, or has reported how far it is: schedulers may know its times and its end.
   void learnt(const LiveJob& job);
   [[nodiscard]] JobNumber number_of(JobId id) const;
+  /// What the scheduler says of a job that waits, for people.
+  struct Outlook {
+    std::optional<JobPlace> kept;  // a place for it alone
+    std::optional<Duration> in;    // until it is expected to be free, where that is known
+    bool user_at_limit = false;    // its user has as many jobs running as the queue allows
+    std::string order;             // what goes before the order of submission; empty: nothing
+  };
+  /// Nothing where the engine does not know the job.
+  [[nodiscard]] Outlook outlook(const LiveJob& job) const;
   /// What a job of the engine asks for now.
   [[nodiscard]] const Request& request_of(JobId id) const;
 

@@ -40,7 +40,7 @@ class BrainTest : public testing::Test {
     added.record.request.wanted = ByProfile{std::move(profile)};
     return added;
   }
-  void make() { ASSERT_TRUE(brain.make(fleet_of(node.state), "laws")); }
+  void make() { ASSERT_TRUE(brain.make(fleet_of(node.state), "laws", {})); }
 
   Clock clock{{10s, Instant{} + 1000h}};
   NodeForTest node;
@@ -186,7 +186,7 @@ TEST_F(BrainTest, WithoutASchedulerThereIsNoEngine) {
   for (const char* scheduler : {"nonsense", "online:threshold=7"}) {
     brain.begin_rebuild("another scheduler");
     brain.choose_scheduler(scheduler);
-    EXPECT_FALSE(brain.make(fleet_of(node.state), "laws")) << scheduler;
+    EXPECT_FALSE(brain.make(fleet_of(node.state), "laws", {})) << scheduler;
     EXPECT_FALSE(brain.active());
   }
   EXPECT_EQ(brain.trouble(),

@@ -20,7 +20,9 @@ void EngineRebuild::step() {
     lifecycle_.rebuild("it held many jobs that have ended");
   if (!brain_.rebuilding() || !can_make_engine(node_.gpus)) return;
   place_running_attempts();
-  if (!brain_.make(fleet_of(node_), settings_.forecaster, node_.applications.given())) return;
+  const std::vector<PastUse> past_use(node_.past_use.begin(), node_.past_use.end());
+  if (!brain_.make(fleet_of(node_), settings_.forecaster, {node_.applications.given(), past_use}))
+    return;
   tell_gpus();
   tell_running_jobs();
   tell_queue();

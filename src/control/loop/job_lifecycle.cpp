@@ -145,6 +145,7 @@ AttemptRecord JobLifecycle::close_attempt(LiveJob& job, std::int64_t number,
     record.why = verdict.why;
   }
   book_.note(record);
+  node_.count_use(job.record.owner, record);
   job.attempts.erase(attempt);
   node_.vacate(place, record.key, clock_.steady());
   if (job.main == number) job.main.reset();

@@ -1,6 +1,7 @@
 #include "control/loop/listing.hpp"
 
 #include "base/format.hpp"
+#include "base/human_time.hpp"
 #include "placement/request_table.hpp"
 
 namespace cleave {
@@ -88,13 +89,22 @@ std::string Listing::why_waits(JobNumber number, const QueueView& queue) const {
   if (job->rejected) return *job->rejected + closed_gpus();
   const auto place = queue.before.find(number);
   if (place == queue.before.end()) return record.reason;
+  const Brain::Outlook outlook = brain_.outlook(*job);
   std::string why =
-      has_room(record.request, queue)
+      outlook.user_at_limit ? "its user has as many jobs running as the queue allows"
+      : has_room(record.request, queue)
           ? fmt::format("there is room for it, but {} has not started it yet", brain_.scheduler())
           : "no GPU has room for it now";
+  if (outlook.kept)
+    why += fmt::format("; a place on {} is kept for it, {}", node_.in_words(outlook.kept->gpu),
+                       outlook.in ? fmt::format("expected to be free in {}", human(*outlook.in))
+                                  : "and it is not known when that is free");
   const std::size_t before = place->second;
-  if (before > 0)
+  if (!outlook.order.empty()) {
+    why += fmt::format("; the queue goes by {}", outlook.order);
+  } else if (before > 0) {
     why += fmt::format("; {} job{} before it", before, before == 1 ? " waits" : "s wait");
+  }
   return why + closed_gpus();
 }
 

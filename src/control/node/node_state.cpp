@@ -1,5 +1,7 @@
 #include "control/node/node_state.hpp"
 
+#include <algorithm>
+
 #include "base/format.hpp"
 
 namespace cleave {
@@ -71,6 +73,22 @@ std::optional<MiB> NodeState::capacity_of(const LiveAttempt& attempt) const {
     if (const Profile& profile = *geometry[id].profile; profile.name == attempt.record.profile)
       if (profile.usable) capacity = std::max(capacity.value_or(MiB{}), *profile.usable);
   return capacity;
+}
+
+void NodeState::count_use(const JobOwner& owner, const AttemptRecord& attempt) {
+  const auto at = gpu_of(attempt.gpu);
+  if (!at || !attempt.ended || (!attempt.began && !attempt.lasted)) return;
+  const GpuModel& model = gpu(*at).geometry().model();
+  int slices = model.compute.value;
+  if (!attempt.profile.empty()) {
+    const auto profile = std::ranges::find(model.profiles, attempt.profile, &Profile::name);
+    if (profile == model.profiles.end()) return;
+    slices = profile->compute.value;
+  }
+  const Duration lasted =
+      attempt.lasted ? *attempt.lasted : std::max(Duration{}, *attempt.ended - *attempt.began);
+  past_use.push_back({{}, owner.name_or_number(), slices, *attempt.ended - lasted, *attempt.ended});
+  if (past_use.size() > most_past_use) past_use.pop_front();
 }
 
 std::optional<Architecture> NodeState::architecture_of(const LiveAttempt& attempt) const {

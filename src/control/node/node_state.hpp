@@ -16,6 +16,7 @@
 #include "control/node/managed_gpu.hpp"
 #include "control/node/measured_applications.hpp"
 #include "control/node/prediction_errors.hpp"
+#include "model/past_use.hpp"
 #include "runner/process_outcome.hpp"
 
 namespace cleave {
@@ -28,6 +29,9 @@ struct PendingVerdict {
   std::uint64_t operations = 0;  // an observation by a later operation than this one decides
   Duration until{};              // without one by then, the process failed by itself
 };
+
+/// Attempts of which it is kept what they held.
+inline constexpr std::size_t most_past_use = 20'000;
 
 /// Everything that the loop believes about the machine.
 struct NodeState {
@@ -42,6 +46,7 @@ struct NodeState {
   std::map<std::string, InstanceRecord> instances;  // that exist as far as is known, by device
   MeasuredApplications applications;
   std::deque<ScoredPrediction> predictions;  // of the latest jobs that finished, oldest first
+  std::deque<PastUse> past_use;              // of the latest attempts that ended, in any order
   bool paused = false;
   JobNumber last_job = 0;            // the highest number ever given
   std::uint64_t last_operation = 0;  // the number of the last one asked of the executor
@@ -70,6 +75,10 @@ struct NodeState {
   /// been observed since the loop began. The largest of what its profile offers: sizes are chosen
   /// by profile.
   [[nodiscard]] std::optional<MiB> capacity_of(const LiveAttempt& attempt) const;
+
+  /// An attempt has ended: what it held counts for its owner. Of attempts for which that is not
+  /// known any more nothing does, and the oldest goes beyond most_past_use.
+  void count_use(const JobOwner& owner, const AttemptRecord& attempt);
 
   /// Of the GPU that the attempt is on; empty if that GPU is gone.
   [[nodiscard]] std::optional<Architecture> architecture_of(const LiveAttempt& attempt) const;

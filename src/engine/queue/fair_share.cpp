@@ -28,12 +28,15 @@ FairShare::Member FairShare::member(const std::string& account, const std::strin
   return known->second;
 }
 
-/// Use at a rate of `held` for t seconds counts held * h / ln 2 * (1 - 2^(-t/h)) at its end.
+/// Use at a rate of 1 for t seconds counts h / ln 2 * (1 - 2^(-t/h)) at its end.
+double FairShare::of_one_slice(Duration time) const {
+  return half_life_s_ / std::numbers::ln2 * (1 - std::exp2(-in_seconds(time) / half_life_s_));
+}
+
 double FairShare::used(const Use& use, Instant now) const {
-  const double t = in_seconds(now - use.since);
-  const double kept = std::exp2(-t / half_life_s_);
-  return use.slice_seconds * kept +
-         static_cast<double>(use.held) * half_life_s_ / std::numbers::ln2 * (1 - kept);
+  const Duration time = now - use.since;
+  return use.slice_seconds * std::exp2(-in_seconds(time) / half_life_s_) +
+         static_cast<double>(use.held) * of_one_slice(time);
 }
 
 double FairShare::level(const Use& use, Instant now) const {
@@ -49,6 +52,14 @@ void FairShare::hold(Use& use, std::int64_t slices, Instant now) const {
 void FairShare::hold(Member member, std::int64_t slices, Instant now) {
   hold(users_[member], slices, now);
   hold(accounts_[account_of_[member]], slices, now);
+}
+
+void FairShare::held(Member member, std::int64_t slices, Instant from, Instant to) {
+  const double used_then = static_cast<double>(slices) * of_one_slice(to - from);
+  for (Use* use : {&users_[member], &accounts_[account_of_[member]]}) {
+    if (use->since < to) hold(*use, 0, to);
+    use->slice_seconds += used_then * std::exp2(-in_seconds(use->since - to) / half_life_s_);
+  }
 }
 
 std::pair<double, double> FairShare::level(Member member, Instant now) const {

@@ -29,6 +29,8 @@ class FairShare {
   /// The member takes or gives back so many compute slices.
   void hold(Member member, std::int64_t slices, Instant now);
   void release(Member member, std::int64_t slices, Instant now) { hold(member, -slices, now); }
+  /// The member held so many from one time to the other, and no more.
+  void held(Member member, std::int64_t slices, Instant from, Instant to);
 
   /// Used for its share, of the account and of the user: the smaller is served first.
   [[nodiscard]] std::pair<double, double> level(Member member, Instant now) const;
@@ -47,6 +49,8 @@ class FairShare {
   [[nodiscard]] double used(const Use& use, Instant now) const;
   [[nodiscard]] double level(const Use& use, Instant now) const;
   void hold(Use& use, std::int64_t slices, Instant now) const;
+  /// What one slice that is held for so long counts for at its end, in slice-seconds.
+  [[nodiscard]] double of_one_slice(Duration time) const;
 
   double half_life_s_;
   const std::map<std::string, double, std::less<>>* shares_;

@@ -3,11 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/format.hpp"
 #include "base/random.hpp"
 #include "engine/queue/fair_share.hpp"
+#include "model/past_use.hpp"
 
 namespace cleave {
 namespace {
@@ -49,6 +51,36 @@ TEST(FairShare, IsTheSumOfWhatWasHeld) {
       const Instant now{std::chrono::seconds(second + 1)};
       ASSERT_NEAR(shares.used(member, now), sum, 1e-9 * (1 + sum)) << second;
     }
+  }
+}
+
+// Told afterwards, in any order, and beside what is held now.
+TEST(FairShare, WhatWasHeldBeforeCountsAsIfItHadBeenSeen) {
+  Random random(2);
+  for (int run = 0; run < 50; ++run) {
+    QueueRules rules;
+    rules.half_life = std::chrono::seconds(50 + random.below(500));
+    FairShare seen(rules), told(rules);
+    const auto in_seen = seen.member("a", "u"), in_told = told.member("a", "u");
+    const auto at = [](std::uint64_t second) { return Instant{std::chrono::seconds(second)}; };
+    std::vector<PastUse> uses;
+    for (int i = 0; i < 10; ++i) {
+      const std::uint64_t from = random.below(1000);
+      uses.push_back({"a", "u", 1 + static_cast<std::int64_t>(random.below(7)), at(from),
+                      at(from + random.below(500))});
+    }
+    std::vector<std::pair<Instant, std::int64_t>> changes;
+    for (const PastUse& use : uses) {
+      changes.emplace_back(use.from, use.slices);
+      changes.emplace_back(use.to, -use.slices);
+    }
+    std::ranges::sort(changes);
+    for (const auto& [when, slices] : changes) seen.hold(in_seen, slices, when);
+    for (const PastUse& use : uses) told.held(in_told, use.slices, use.from, use.to);
+    seen.hold(in_seen, 3, at(1500));
+    told.hold(in_told, 3, at(1500));
+    EXPECT_NEAR(told.used(in_told, at(1700)), seen.used(in_seen, at(1700)), 1e-6);
+    EXPECT_NEAR(told.level(in_told, at(1700)).first, seen.level(in_seen, at(1700)).first, 1e-6);
   }
 }
 

@@ -31,6 +31,9 @@ ServedQueue::ServedQueue(const SchedulerSetup& setup, QueueRules rules)
   const bool fixed = facts_ == nullptr || !facts_->expects_anew();
   if (holds_ && setup.use_index && fixed) index_.emplace(holders_);
   if (!rules_.by_user()) groups_.push_back({.jobs = JobQueue(facts_, rules_.by_deadline)});
+  if (!rules_.by_share || facts_ == nullptr) return;
+  for (const PastUse& use : facts_->past_use())
+    shares_.held(shares_.member(use.account, use.user), use.slices, use.from, use.to);
 }
 
 // What waits.
@@ -43,6 +46,12 @@ std::size_t ServedQueue::group_of(JobId job) {
     groups_.push_back({.jobs = JobQueue(facts_, rules_.by_deadline),
                        .member = shares_.member(owner.first, owner.second)});
   return known->second;
+}
+
+const ServedQueue::Group* ServedQueue::known_group_of(JobId job) const {
+  if (!rules_.by_user()) return groups_.data();
+  const auto known = group_numbers_.find(owner_of(facts_, job));
+  return known == group_numbers_.end() ? nullptr : &groups_[known->second];
 }
 
 void ServedQueue::insert(Waiting job, Instant now) {
@@ -84,10 +93,14 @@ void ServedQueue::left(JobId job, Instant now) {
 
 void ServedQueue::runs(Waiting job, Spot spot, Instant now) {
   if (plain_) return;
-  const auto since = facts_ == nullptr ? std::nullopt : facts_->running_since(job.job);
-  if (holds_) holders_.start(job.job, spot, since.value_or(now));
+  const auto known = facts_ == nullptr ? std::nullopt : facts_->running_since(job.job);
+  const Instant since = known.value_or(now);
+  if (holds_) holders_.start(job.job, spot, since);
   room_changed(spot.gpu);
-  charge(job.job, group_of(job.job), spot, now);
+  const std::size_t group = group_of(job.job);
+  if (rules_.by_share && since < now)
+    shares_.held(groups_[group].member, slices_of(spot), since, now);
+  charge(job.job, group, spot, now);
 }
 
 void ServedQueue::moved(JobId job, Spot to) {
@@ -313,6 +326,25 @@ void ServedQueue::forget_reservations(QueueHost& host) {
   reserved_on_.clear();
   known_job_.reset();
   found_none_.clear();
+}
+
+Outlook ServedQueue::outlook(JobId job) const {
+  Outlook outlook;
+  const auto reservation =
+      std::ranges::find(reservations_, job, [](const Reservation& each) { return each.job.job; });
+  if (reservation != reservations_.end()) {
+    const Spot& spot = reservation->spot;
+    outlook.kept = {spot.gpu, spot.placement, std::nullopt};
+    if (reservation->from != never) outlook.kept->from = reservation->from;
+  }
+  const Group* group = known_group_of(job);
+  outlook.user_at_limit =
+      group != nullptr && rules_.user_jobs && group->running >= *rules_.user_jobs;
+  outlook.order = rules_.by_share && rules_.by_deadline ? "fair share and deadline"
+                  : rules_.by_share                     ? "fair share"
+                  : rules_.by_deadline                  ? "deadline"
+                                                        : "";
+  return outlook;
 }
 
 bool ServedQueue::reserved(GpuId gpu) const {

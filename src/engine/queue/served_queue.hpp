@@ -92,6 +92,8 @@ class ServedQueue {
   /// As of the last time that jobs were looked at, in the order of their jobs.
   [[nodiscard]] const std::vector<Reservation>& reservations() const { return reservations_; }
   [[nodiscard]] bool reserved(GpuId gpu) const;
+  /// Of a job that waits here.
+  [[nodiscard]] Outlook outlook(JobId job) const;
 
  private:
   /// The jobs of one user, or all.
@@ -108,6 +110,8 @@ class ServedQueue {
   };
 
   [[nodiscard]] std::size_t group_of(JobId job);
+  /// Null: no job of its user was ever here.
+  [[nodiscard]] const Group* known_group_of(JobId job) const;
   [[nodiscard]] std::int64_t slices_of(Spot spot) const;
   [[nodiscard]] bool at_limit(const Group& group) const;
   [[nodiscard]] bool before(const Group& a, const Group& b, Instant now) const;

@@ -80,6 +80,7 @@ class FullGpu final : public Scheduler, private QueueHost {
     return true;
   }
 
+  Outlook outlook(JobId job) const override { return queue_.outlook(job); }
   bool serves(RequestId request) override {
     const auto& candidates = (*requests_)[request].candidates;
     for (std::size_t kind = 0; kind < candidates.size(); ++kind)

@@ -89,6 +89,7 @@ class Online final : public Scheduler, private QueueHost {
     if (std::exchange(look_again_, false)) queue_.serve(*this, now, commands);
   }
 
+  Outlook outlook(JobId job) const override { return queue_.outlook(job); }
   void ends_soon(JobId job) const override { seats_.leaves_soon(job); }
   void frees_soon(GpuId gpu) const override {
     seats_.frees_soon(gpu);

@@ -86,6 +86,7 @@ class SchemeB final : public Scheduler, private QueueHost {
                event);
   }
 
+  Outlook outlook(JobId job) const override { return queue_.outlook(job); }
   void ends_soon(JobId job) const override { seats_.leaves_soon(job); }
   void frees_soon(GpuId gpu) const override { seats_.frees_soon(gpu); }
 

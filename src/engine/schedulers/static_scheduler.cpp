@@ -73,6 +73,7 @@ class Static final : public Scheduler, private QueueHost {
     std::visit([&](const auto& what) { hear(what, commands); }, event);
   }
 
+  Outlook outlook(JobId job) const override { return queue_.outlook(job); }
   void ends_soon(JobId job) const override { seats_.leaves_soon(job); }
   void frees_soon(GpuId gpu) const override { seats_.frees_soon(gpu); }
 
