@@ -22,6 +22,8 @@
 #include "physics/reconfiguration.hpp"
 #include "physics/speed.hpp"
 #include "simulate/generate/generate.hpp"
+#include "simulate/gpu_times.hpp"
+#include "simulate/reservations.hpp"
 #include "simulate/traces/trace.hpp"
 
 namespace cleave::cli {
@@ -89,6 +91,11 @@ void RunArguments::add_run_options(CommandLine& command) {
   command
       .add_option("--outage", outages,
                   "GPU@FROM-UNTIL: the GPU is lost from FROM to UNTIL, in seconds; may be repeated")
+      ->one_each_time();
+  command
+      .add_option("--reserve", reservations,
+                  "GPU@FROM-UNTIL=NAME: from FROM to UNTIL, in seconds, only jobs of the user or "
+                  "account start on the GPU, and none without a name; may be repeated")
       ->one_each_time();
   command
       .add_option("--forecast", forecast,
@@ -207,6 +214,13 @@ Result<SimulationOptions> RunArguments::read_simulation(const FleetFile& of) con
   // Those of one GPU begin in this order.
   std::ranges::stable_sort(options.faults.outages, {}, &Outage::from);
   if (const auto checked = check_outages(options.faults, of); !checked)
+    return std::unexpected(checked.error());
+  for (const std::string& text : reservations) {
+    const auto reservation = parse_reservation(text, of);
+    if (!reservation) return std::unexpected(reservation.error());
+    options.reservations.push_back(*reservation);
+  }
+  if (const auto checked = check_reservations(options.reservations, of); !checked)
     return std::unexpected(checked.error());
   if (const auto made = make_forecaster(forecast); !made)
     return fail_at("--forecast", made.error());
@@ -380,9 +394,14 @@ namespace {
 std::vector<std::string> outage_texts(const FaultPlan& faults, const FleetFile& fleet) {
   std::vector<std::string> texts;
   for (const Outage& outage : faults.outages)
-    texts.push_back(fmt::format("{}@{}-{}", fleet.gpus[index(outage.gpu)].name,
-                                in_seconds(outage.from.time_since_epoch()),
-                                in_seconds(outage.until.time_since_epoch())));
+    texts.push_back(text_of(GpuTime{outage.gpu, outage.from, outage.until}, fleet));
+  return texts;
+}
+
+std::vector<std::string> reservation_texts(const SimulationOptions& options,
+                                           const FleetFile& fleet) {
+  std::vector<std::string> texts;
+  for (const GpuReservation& each : options.reservations) texts.push_back(text_of(each, fleet));
   return texts;
 }
 
@@ -401,7 +420,8 @@ Json run_json(const SimulationOptions& options, const FleetFile& fleet) {
              faults.between_losses ? Json(in_seconds(*faults.between_losses)) : Json(nullptr)},
             {"repair_s", faults.between_losses ? Json(in_seconds(faults.repair)) : Json(nullptr)},
             {"job_failure", faults.job_failure},
-            {"outages", outage_texts(faults, fleet)}}}};
+            {"outages", outage_texts(faults, fleet)}}},
+          {"reservations", reservation_texts(options, fleet)}};
 }
 
 Json world_json(const WorldTerms& terms, const Workload& workload) {
@@ -466,6 +486,8 @@ std::string run_text(const SimulationOptions& options, const FleetFile& fleet) {
     said.push_back(fmt::format("a share of {} of the jobs fails", faults.job_failure));
   if (!faults.outages.empty())
     said.push_back(fmt::format("lost: {}", fmt::join(outage_texts(faults, fleet), ", ")));
+  if (!options.reservations.empty())
+    said.push_back(fmt::format("reserved: {}", fmt::join(reservation_texts(options, fleet), ", ")));
   return said.empty() ? "" : fmt::format("run: {}\n", fmt::join(said, "; "));
 }
 

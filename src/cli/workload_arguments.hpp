@@ -23,7 +23,7 @@ struct RunArguments {
   std::string profiles_repository, time_model;
   std::string faults, forecast = "none", reconfiguration, checkpoint = "30", process_start = "0";
   std::string link = "spread", allocation = "off", sharing, power, power_cap, sample;
-  std::vector<std::string> outages;
+  std::vector<std::string> outages, reservations;
   std::vector<Option*> trace_options;
 
   void add(CommandLine& command);

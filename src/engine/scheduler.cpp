@@ -90,8 +90,13 @@ std::span<const SchedulerRow> schedulers() {
   return table;
 }
 
+bool has_queue_options(const SchedulerRow& row) {
+  return std::ranges::find(row.options, std::string_view("backfill"), &OptionRow::name) !=
+         row.options.end();
+}
+
 bool keeps_order(const SchedulerSpec& spec) {
-  if (!spec.options.contains("backfill")) return spec.row->fcfs;
+  if (!has_queue_options(*spec.row)) return spec.row->fcfs;
   const auto rules = queue_rules(spec.options);
   return spec.row->fcfs && rules && rules->plain();
 }
@@ -123,6 +128,10 @@ Result<std::vector<SchedulerSpec>> parse_schedulers(std::string_view specs) {
 
 Result<std::unique_ptr<Scheduler>> make_scheduler(const SchedulerSpec& spec,
                                                   const SchedulerSetup& setup) {
+  if (!setup.reservations.empty() && !has_queue_options(*spec.row))
+    return fail(ErrorKind::bad_usage, fmt::format("scheduler '{}'", shown(spec.text)),
+                "it keeps no GPU for those who reserved it",
+                "full-gpu, static, scheme-b and online do");
   auto made = spec.row->make(setup, spec.options);
   if (!made) return fail_at(fmt::format("scheduler '{}'", shown(spec.text)), made.error());
   return made;

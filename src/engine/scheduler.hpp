@@ -13,6 +13,7 @@
 #include "base/time.hpp"
 #include "engine/job_facts.hpp"
 #include "model/event.hpp"
+#include "model/gpu_reservation.hpp"
 #include "placement/fleet.hpp"
 #include "placement/request_table.hpp"
 
@@ -104,6 +105,9 @@ struct SchedulerSetup {
   Duration checkpoint =
       std::chrono::seconds{30};  // to write one and to restore it, as far as is known
   bool live = false;             // real jobs run: what only the simulator can do is refused
+  /// GPUs that are set aside beforehand; those of one GPU do not overlap. Only for schedulers that
+  /// keep a queue: the others refuse them.
+  std::span<const GpuReservation> reservations = {};
 };
 
 /// A scheduler in the table: what help says of it, what it does that others need to know, and how
@@ -143,6 +147,9 @@ struct SchedulerSpec {
   OptionTexts options;  // complete
   std::string text;     // as written
 };
+
+/// Whether it keeps a queue with the options of queue/queue_rules.hpp.
+[[nodiscard]] bool has_queue_options(const SchedulerRow& row);
 
 /// Whether the row's promise of `fcfs` holds with these options.
 [[nodiscard]] bool keeps_order(const SchedulerSpec& spec);

@@ -1,10 +1,9 @@
 #include "simulate/faults.hpp"
 
-#include <algorithm>
-
 #include "base/format.hpp"
 #include "base/options.hpp"
 #include "base/text.hpp"
+#include "simulate/gpu_times.hpp"
 
 namespace cleave {
 
@@ -54,42 +53,20 @@ Result<FaultPlan> parse_faults(std::string_view text) {
 }
 
 Result<Outage> parse_outage(std::string_view text, const FleetFile& fleet) {
-  const std::string place = fmt::format("--outage {}", shown(text));
-  const std::size_t at = text.rfind('@');
-  const std::size_t dash = text.rfind('-');
-  if (at == std::string_view::npos || dash == std::string_view::npos || dash < at)
-    return fail(ErrorKind::bad_usage, place, "this is not an outage",
-                "write GPU@FROM-UNTIL with seconds, such as n0/0@600-900");
-  const auto gpu = std::ranges::find(fleet.gpus, text.substr(0, at), &GpuEntry::name);
-  if (gpu == fleet.gpus.end())
-    return fail(ErrorKind::bad_usage, place,
-                fmt::format("the fleet has no GPU '{}'", shown(text.substr(0, at))),
-                "GPUs of a fleet in short are named n0/0, n0/1, ...");
-  const auto seconds = [](std::string_view part) -> std::optional<Duration> {
-    const auto number = parse_number(part);
-    if (!number || *number < 0) return std::nullopt;
-    const auto duration = duration_from_seconds(*number);
-    return duration ? std::optional(*duration) : std::nullopt;
-  };
-  const auto from = seconds(text.substr(at + 1, dash - at - 1)),
-             until = seconds(text.substr(dash + 1));
-  if (!from || !until || *until <= *from)
-    return fail(ErrorKind::bad_usage, place,
-                "the times of an outage are not seconds, the first before the second",
-                "write GPU@FROM-UNTIL, such as n0/0@600-900");
-  return Outage{static_cast<GpuId>(gpu - fleet.gpus.begin()), Instant{} + *from,
-                Instant{} + *until};
+  const auto time =
+      parse_gpu_time(text, fleet, fmt::format("--outage {}", shown(text)), "an outage");
+  if (!time) return std::unexpected(time.error());
+  return Outage{time->gpu, time->from, time->until};
 }
 
 Result<void> check_outages(const FaultPlan& plan, const FleetFile& fleet) {
-  std::vector<Outage> sorted = plan.outages;
-  std::ranges::sort(sorted, {}, [](const Outage& o) { return std::pair(o.gpu, o.from); });
-  for (std::size_t i = 1; i < sorted.size(); ++i)
-    if (sorted[i].gpu == sorted[i - 1].gpu && sorted[i].from <= sorted[i - 1].until)
-      return fail(ErrorKind::bad_usage, "--outage",
-                  fmt::format("two outages of {} meet", fleet.gpus[index(sorted[i].gpu)].name),
-                  "make one of them");
-  if (!sorted.empty() && plan.between_losses)
+  std::vector<GpuTime> times;
+  for (const Outage& outage : plan.outages)
+    times.push_back({outage.gpu, outage.from, outage.until});
+  if (const GpuEntry* both = overlapping(std::move(times), fleet, true))
+    return fail(ErrorKind::bad_usage, "--outage", fmt::format("two outages of {} meet", both->name),
+                "make one of them");
+  if (!plan.outages.empty() && plan.between_losses)
     return fail(ErrorKind::bad_usage, "--outage", "outages are said one by one and drawn with mtbf",
                 "give one of the two");
   return {};

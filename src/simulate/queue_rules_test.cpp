@@ -194,6 +194,81 @@ TEST(Backfilling, AJobThatTakesFarTooLongKeepsNobodyWaiting) {
   EXPECT_LT(outcomes[1].wait, 3h);
 }
 
+/// Where and when jobs begin.
+class Begins final : public RunObserver {
+ public:
+  void on(const RunEvent& event) override {
+    if (event.kind == RunEvent::Kind::started) all.push_back({*event.job, *event.gpu, event.at});
+  }
+  struct Begin {
+    JobId job;
+    GpuId gpu;
+    Instant at;
+  };
+  std::vector<Begin> all;
+};
+
+// Another user's jobs fill two GPUs for hours; one of them is kept for two hours all the same, and
+// what starts there before has ended by then.
+TEST(Reservations, KeepAGpuForTheUserWhoMadeThem) {
+  Workload workload = crowd(5, {{"", "ann"}, {"lab", "bob"}}, 300);
+  for (Job& job : workload.jobs) {
+    const bool anns = *workload.details_of(job)->user == "ann";
+    job.request = workload.intern({ByProfile{"1g.5gb"}, {}});
+    job.duration = 20min;
+    job.arrival = Instant{} + (anns ? 0h : 1h + 30min);
+  }
+  std::erase_if(workload.jobs, [](const Job& job) { return job.id.starts_with("bob1"); });
+  workload.sort();
+  const auto fleet = *parse_fleet_in_short("2xA100-40GB", *ProfileChoice::parse("plain"));
+  for (const char* scheduler : keepers)
+    for (const char* backfill : {"none", "easy", "conservative"})
+      for (const char* name : {"bob", "lab", ""}) {
+        const std::string spec = with(scheduler, fmt::format("backfill={}", backfill));
+        SCOPED_TRACE(fmt::format("{} for '{}'", spec, name));
+        Begins begins;
+        SimulationOptions options;
+        options.observer = &begins;
+        options.reconfiguration = Duration{};
+        options.reservations = {{GpuId{0}, Instant{1h}, Instant{3h}, name}};
+        const auto run = simulate(fleet, workload, *parse_scheduler(spec), options);
+        ASSERT_TRUE(run) << run.error().text();
+        EXPECT_EQ(run->finished, workload.jobs.size());
+        std::size_t before = 0, bobs = 0, others = 0, after = 0;
+        std::optional<Instant> first;
+        for (const auto& [job, gpu, at] : begins.all) {
+          if (gpu != GpuId{0}) continue;
+          const bool anns = *workload.details_of(workload.jobs[index(job)])->user == "ann";
+          if (at < Instant{1h}) {
+            ++before;
+            EXPECT_LE(at, Instant{40min}) << "it would not have ended";
+          } else if (at >= Instant{3h}) {
+            ++after;
+          } else if (anns) {
+            ++others;
+          } else {
+            ++bobs;
+            first = first.value_or(at);
+          }
+        }
+        EXPECT_GT(before, 0U);
+        EXPECT_GT(after, 0U);
+        EXPECT_EQ(others, 0U);
+        EXPECT_EQ(bobs > 0, *name != '\0');
+        if (bobs > 0) {
+          EXPECT_EQ(*first, Instant{1h + 30min}) << "whichever jobs wait before";
+        }
+      }
+}
+
+TEST(Reservations, AreRefusedByThoseThatKeepNothing) {
+  const auto fleet = *parse_fleet_in_short("1xA100-40GB", *ProfileChoice::parse("plain"));
+  SimulationOptions options;
+  options.reservations = {{GpuId{0}, Instant{1h}, Instant{3h}, "bob"}};
+  for (const char* spec : {"miso", "dyna-p", "scheme-a", "static:layout=best", "online:compact=60"})
+    EXPECT_FALSE(simulate(fleet, Workload{}, *parse_scheduler(spec), options)) << spec;
+}
+
 TEST(QueueRules, RefuseOrdersThatWouldNotBeKept) {
   for (const char* wrong : {"deadline+fair-share", "submission+deadline", "fair-share+fair-share",
                             "deadline+deadline", "size"}) {

@@ -72,9 +72,15 @@ class Simulation {
     auto forecaster = make_forecaster(options_.forecaster);
     if (!forecaster) return std::unexpected(forecaster.error());
     forecaster_ = forecaster->get();
-    auto engine = Engine::make(
-        spec_, {fleet_, requests_, options_.use_index, &facts_, options_.seed, options_.checkpoint},
-        requests_, forecaster_);
+    auto engine = Engine::make(spec_,
+                               {.fleet = fleet_,
+                                .requests = requests_,
+                                .use_index = options_.use_index,
+                                .facts = &facts_,
+                                .seed = options_.seed,
+                                .checkpoint = options_.checkpoint,
+                                .reservations = options_.reservations},
+                               requests_, forecaster_);
     if (!engine) return std::unexpected(engine.error());
     engine_ = &*engine;
     plan_outages();

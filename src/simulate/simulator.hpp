@@ -32,6 +32,7 @@
 #include "engine/engine.hpp"
 #include "forecast/time/application_times.hpp"
 #include "model/fleet_file.hpp"
+#include "model/gpu_reservation.hpp"
 #include "model/job.hpp"
 #include "model/run_summary.hpp"
 #include "simulate/faults.hpp"
@@ -56,6 +57,7 @@ struct SimulationOptions {
   /// there to know it (SchedulerRow::truth) know it all the same.
   std::shared_ptr<const ApplicationTimes> applications = {};
   FaultPlan faults = {};
+  std::vector<GpuReservation> reservations = {};  // made beforehand; those of a GPU do not overlap
   WorldTerms world = {};
   RunObserver* observer = nullptr;
   std::vector<JobOutcome>* outcomes = nullptr;  // by job, filled when the run has ended

@@ -287,6 +287,16 @@ void LawChecker::check_memory(const RunEvent& event) {
     violation(event, "it failed on as much memory before");
 }
 
+void LawChecker::check_reserved(const RunEvent& event) {
+  const JobDetails* details = workload_.details_of(workload_.jobs[index(*event.job)]);
+  for (const GpuReservation& each : options_.reservations) {
+    if (each.gpu != *event.gpu || event.at < each.from || event.at >= each.until) continue;
+    const bool its_own = details != nullptr && !each.name.empty() &&
+                         (details->user == each.name || details->account == each.name);
+    if (!its_own) violation(event, fmt::format("the GPU is reserved for '{}'", each.name));
+  }
+}
+
 void LawChecker::started(const RunEvent& event) {
   JobAccount& account = jobs_[index(*event.job)];
   if (account.state == JobState::running) return violation(event, "it runs already");
@@ -300,6 +310,7 @@ void LawChecker::started(const RunEvent& event) {
   Gpu& gpu = gpus_[index(*event.gpu)];
   event.placement ? started_on_instance(event) : started_on_whole_gpu(event, gpu);
   check_user(event);
+  check_reserved(event);
   account.state = JobState::running;
   account.gpu = *event.gpu;
   account.placement = event.placement;
@@ -486,6 +497,7 @@ void LawChecker::migrated(const RunEvent& event) {
   JobAccount& account = jobs_[index(*event.job)];
   if (account.state != JobState::running || !account.placement)
     return violation(event, "it does not run on an instance");
+  if (account.gpu != *event.gpu) check_reserved(event);
   const JobDetails* details = workload_.details_of(workload_.jobs[index(*event.job)]);
   if (details != nullptr && !details->movable.value_or(true))
     violation(event, "it may not be moved");

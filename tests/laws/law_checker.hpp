@@ -9,9 +9,9 @@
 // otherwise free, and exists before it is used; one job uses an instance; nothing happens on an
 // absent GPU, nor to walls and the fleet's own work; a job that ran out of memory starts again only
 // on more memory; jobs start by priority and then in the order of submission, if the scheduler
-// promises that; no user has more than the limits allow; none is overtaken for ever, if the
-// scheduler promises that. And at the end: every job ended once or waits, each did all of its work,
-// and the run's summary agrees.
+// promises that; no user has more than the limits allow, and none takes a GPU that others reserved;
+// no job is overtaken for ever, if the scheduler promises that. And at the end: every job ended
+// once or waits, each did all of its work, and the run's summary agrees.
 
 #include <array>
 #include <optional>
@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "model/fleet_file.hpp"
+#include "model/gpu_reservation.hpp"
 #include "model/run_summary.hpp"
 #include "simulate/run_observer.hpp"
 
@@ -40,6 +41,8 @@ struct LawOptions {
   std::optional<std::size_t> overtakes = {};
   // A user, of one account, has no more jobs running.
   std::optional<std::int64_t> user_jobs{};
+  // While one holds, no job of others begins on its GPU or moves there.
+  std::vector<GpuReservation> reservations = {};
   bool sharing = false;  // jobs may share instances
   bool must_end = true;  // every job that is not rejected ends; only if the fleet allows it
   Duration process_start{}, checkpoint{};
@@ -129,6 +132,7 @@ class LawChecker final : public RunObserver {
   /// Smaller is earlier: priority, then the order of submission.
   [[nodiscard]] std::pair<std::int64_t, std::size_t> turn(JobId job) const;
   void check_user(const RunEvent& event);
+  void check_reserved(const RunEvent& event);
   void check_memory(const RunEvent& event);
   void check_work_done(const RunEvent& event);
   void check_jobs(const RunSummary& summary, const std::vector<JobOutcome>& outcomes);

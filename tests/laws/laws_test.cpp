@@ -53,7 +53,7 @@ class Transcript final : public RunObserver {
 
 std::string transcript(const Scenario& scenario, const SchedulerSpec& spec, bool use_index) {
   Transcript transcript;
-  SimulationOptions options = scenario.options;
+  SimulationOptions options = scenario.options_of(spec);
   options.use_index = use_index;
   options.observer = &transcript;
   const auto summary = simulate(scenario.fleet, scenario.workload, spec, options);
@@ -75,7 +75,7 @@ class Laws : public testing::TestWithParam<const SchedulerRow*> {
   static std::size_t run(const Scenario& scenario, const SchedulerSpec& spec) {
     LawChecker checker(scenario.fleet, scenario.workload, scenario.laws(spec));
     std::vector<JobOutcome> outcomes;
-    SimulationOptions options = scenario.options;
+    SimulationOptions options = scenario.options_of(spec);
     options.observer = &checker;
     options.outcomes = &outcomes;
     const auto summary = simulate(scenario.fleet, scenario.workload, spec, options);

@@ -32,6 +32,7 @@ class Maker {
     times();
     priorities();
     users();
+    reservations();
     return std::move(scenario_);
   }
 
@@ -289,6 +290,25 @@ class Maker {
     }
   }
 
+  /// In a third of the scenarios, of some GPUs. Drawn apart, as priorities are.
+  void reservations() {
+    Random random(scenario_.options.seed ^ 0x72657376);
+    if (random.uniform() < 0.67) return;
+    constexpr std::array names = {"u0", "u1", "u2", "a", ""};
+    const double span =
+        in_seconds(scenario_.workload.jobs.back().arrival.time_since_epoch()) + 5 * mean_s_;
+    for (std::uint32_t gpu = 0; gpu < scenario_.fleet.gpus.size(); ++gpu) {
+      if (random.uniform() < 0.5) continue;
+      Instant from = Instant{} + seconds(random.uniform() * span);
+      for (std::size_t i = 1 + random.below(3); i > 0; --i) {
+        const Instant until = from + seconds((random.uniform() + 0.01) * mean_s_ * 20);
+        scenario_.options.reservations.push_back(
+            {static_cast<GpuId>(gpu), from, until, names[random.below(names.size())]});
+        from = until + (random.uniform() < 0.5 ? 0ns : seconds(random.uniform() * span / 2));
+      }
+    }
+  }
+
   Random random_;
   std::size_t most_jobs_;
   Scenario scenario_;
@@ -353,6 +373,12 @@ std::string_view values_of(const SchedulerRow& row, const OptionRow& option) {
 
 }  // namespace
 
+SimulationOptions Scenario::options_of(const SchedulerSpec& spec) const {
+  SimulationOptions taken = options;
+  if (!has_queue_options(*spec.row)) taken.reservations.clear();
+  return taken;
+}
+
 LawOptions Scenario::laws(const SchedulerSpec& spec) const {
   // If no instance is ever made, those of a lost GPU are gone for good.
   const auto dynamic = spec.options.find("dynamic");
@@ -383,10 +409,12 @@ LawOptions Scenario::laws(const SchedulerSpec& spec) const {
     if (given == spec.options.end() || given->second == "all") return std::nullopt;
     return parse_integer(given->second);
   };
-  return {.fcfs = keeps_order(spec),
+  const bool reserves = has_queue_options(*spec.row) && !options.reservations.empty();
+  return {.fcfs = keeps_order(spec) && !reserves,
           .alike_by_priority = chooses,
           .overtakes = overtakes,
           .user_jobs = limit("user-jobs"),
+          .reservations = reserves ? options.reservations : std::vector<GpuReservation>(),
           .sharing = spec.row->name == "miso" || shares,
           .must_end = must_end && made_again,
           .process_start = options.process_start,

@@ -19,6 +19,8 @@ struct Scenario {
   bool must_end = true;  // every model has a GPU that only jobs ever use
 
   [[nodiscard]] LawOptions laws(const SchedulerSpec& spec) const;
+  /// Those of the run, without what the scheduler refuses.
+  [[nodiscard]] SimulationOptions options_of(const SchedulerSpec& spec) const;
 };
 
 /// At most about `jobs` jobs; those of one seed grow with it.

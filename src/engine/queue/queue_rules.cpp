@@ -48,9 +48,12 @@ void read_shares(OptionReader& in, QueueRules& rules) {
 
 }  // namespace
 
-Result<QueueRules> queue_rules(const OptionTexts& options) {
+Result<QueueRules> queue_rules(const OptionTexts& options,
+                               std::span<const GpuReservation> advance) {
   OptionReader in(options);
   QueueRules rules;
+  rules.advance.assign(advance.begin(), advance.end());
+  std::ranges::stable_sort(rules.advance, {}, &GpuReservation::from);
   read_order(in, rules);
   if (in.is("backfill", "easy")) rules.backfill = Backfill::easy;
   if (in.is("backfill", "conservative")) rules.backfill = Backfill::conservative;

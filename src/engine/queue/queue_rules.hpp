@@ -8,9 +8,12 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "base/options.hpp"
+#include "model/gpu_reservation.hpp"
 
 namespace cleave {
 
@@ -30,9 +33,10 @@ struct QueueRules {
   /// By ACCOUNT, USER, or ACCOUNT/USER; 1 for those that are not named.
   std::map<std::string, double, std::less<>> shares;
   std::optional<std::size_t> user_jobs;  // a user's of one account, at a time
+  std::vector<GpuReservation> advance;   // by when they begin; not by an option
 
-  /// Whether jobs are told apart by who submitted them.
-  [[nodiscard]] bool by_user() const { return by_share || user_jobs; }
+  /// Whether the jobs of different users are told apart.
+  [[nodiscard]] bool by_user() const { return by_share || user_jobs || !advance.empty(); }
   /// First come first served, by priority, and nothing else.
   [[nodiscard]] bool plain() const {
     return !by_user() && !by_deadline && backfill == Backfill::none;
@@ -69,7 +73,8 @@ constexpr auto with_queue_options(const OptionRow (&own)[count]) {
   return all;
 }
 
-/// Reads them.
-[[nodiscard]] Result<QueueRules> queue_rules(const OptionTexts& options);
+/// Reads them. `advance`: GPUs that are set aside beforehand.
+[[nodiscard]] Result<QueueRules> queue_rules(const OptionTexts& options,
+                                             std::span<const GpuReservation> advance = {});
 
 }  // namespace cleave

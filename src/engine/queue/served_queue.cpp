@@ -12,6 +12,16 @@ Instant later(Instant from, std::optional<Duration> time) {
   return from == never || !time ? never : from + *time;
 }
 
+/// Whether a job that starts then has ended when the reservation begins, as far as is known.
+bool ends_before(const Reservation& reservation, Instant start, std::optional<Duration> time) {
+  if (reservation.from == never) return false;
+  if (reservation.advance != nullptr) {
+    if (start >= reservation.from) return false;  // however short it is said to be
+    if (!time) time = unknown_before_reservation;
+  }
+  return later(start, time) <= reservation.from;
+}
+
 std::pair<std::string, std::string> owner_of(const JobFacts* facts, JobId job) {
   const std::string* account = facts == nullptr ? nullptr : facts->account(job);
   const std::string* user = facts == nullptr ? nullptr : facts->user(job);
@@ -23,14 +33,14 @@ std::pair<std::string, std::string> owner_of(const JobFacts* facts, JobId job) {
 ServedQueue::ServedQueue(const SchedulerSetup& setup, QueueRules rules)
     : rules_(std::move(rules)),
       plain_(rules_.plain()),
-      holds_(rules_.backfill != Backfill::none),
+      holds_(rules_.backfill != Backfill::none || !rules_.advance.empty()),
       facts_(setup.facts),
       requests_(&setup.requests),
       holders_(setup.fleet, setup.facts),
       shares_(rules_) {
   const bool fixed = facts_ == nullptr || !facts_->expects_anew();
-  if (holds_ && setup.use_index && fixed) index_.emplace(holders_);
-  if (!rules_.by_user()) groups_.push_back({.jobs = JobQueue(facts_, rules_.by_deadline)});
+  if (rules_.backfill != Backfill::none && setup.use_index && fixed) index_.emplace(holders_);
+  if (!rules_.by_user()) groups_.emplace_back(JobQueue(facts_, rules_.by_deadline));
   if (!rules_.by_share || facts_ == nullptr) return;
   for (const PastUse& use : facts_->past_use())
     shares_.held(shares_.member(use.account, use.user), use.slices, use.from, use.to);
@@ -42,9 +52,12 @@ std::size_t ServedQueue::group_of(JobId job) {
   if (!rules_.by_user()) return 0;
   const auto owner = owner_of(facts_, job);
   const auto [known, fresh] = group_numbers_.try_emplace(owner, groups_.size());
-  if (fresh)
-    groups_.push_back({.jobs = JobQueue(facts_, rules_.by_deadline),
-                       .member = shares_.member(owner.first, owner.second)});
+  if (fresh) {
+    Group& group = groups_.emplace_back(JobQueue(facts_, rules_.by_deadline));
+    group.member = shares_.member(owner.first, owner.second);
+    group.account = owner.first;
+    group.user = owner.second;
+  }
   return known->second;
 }
 
@@ -136,11 +149,11 @@ bool ServedQueue::before(const Group& a, const Group& b, Instant now) const {
   return turn_a < turn_b;
 }
 
-ServedQueue::Group* ServedQueue::next_group(Instant now) {
+ServedQueue::Group* ServedQueue::next_group(Instant now, bool owners_alone) {
   Group* best = nullptr;
   for (Group& group : groups_)
     if (group.next < group.jobs.size() && !at_limit(group) &&
-        (best == nullptr || before(group, *best, now)))
+        (!owners_alone || owns_now(group, now)) && (best == nullptr || before(group, *best, now)))
       best = &group;
   return best;
 }
@@ -173,37 +186,61 @@ void ServedQueue::serve(QueueHost& host, Instant now, std::vector<Command>& comm
   }
   reservations_.clear();
   for (Group& group : groups_) group.next = group.reserved = 0;
+  take_advance(host, now, commands);
   const std::size_t most = rules_.backfill == Backfill::none           ? 0
                            : rules_.backfill == Backfill::conservative ? rules_.depth
                                                                        : 1;
   std::size_t seen = 0;
-  while (Group* group = next_group(now)) {
-    const Waiting job = group->jobs[group->next];
-    const auto spot = spot_for(job, host, now);
-    if (spot) {
+  while (Group* group = next_group(now, false)) {
+    if (const auto spot = spot_for(*group, host, now, false)) {
       start(*group, host, *spot, now, commands);
     } else {
       if (most == 0) break;
-      if (reservations_.size() < most && reserve(job, host, now)) ++group->reserved;
+      if (reservations().size() < most && reserve(*group, host, now)) ++group->reserved;
       ++group->next;
       if (++seen == rules_.depth) break;
     }
   }
+  if (advance_ > 0) start_owners(host, now, commands);
   forget_reservations(host);
 }
 
-std::optional<Spot> ServedQueue::spot_for(Waiting job, QueueHost& host, Instant now) {
+/// What is theirs now does not wait for the jobs before them.
+void ServedQueue::start_owners(QueueHost& host, Instant now, std::vector<Command>& commands) {
+  for (std::size_t seen = 0; seen < rules_.depth;) {
+    Group* group = next_group(now, true);
+    if (group == nullptr) return;
+    if (const auto spot = spot_for(*group, host, now, true)) {
+      start(*group, host, *spot, now, commands);
+    } else {
+      ++group->next;
+      ++seen;
+    }
+  }
+}
+
+std::optional<Spot> ServedQueue::spot_on(const Group& group, GpuId gpu, QueueHost& host,
+                                         Instant now) {
+  const Waiting job = group.jobs[group.next];
+  const Room room = left_by_reservations(group, gpu, host.room(gpu, job.request), now);
+  return room.empty() ? std::nullopt : host.find_on(job, gpu, room);
+}
+
+std::optional<Spot> ServedQueue::spot_for(const Group& group, QueueHost& host, Instant now,
+                                          bool own_alone) {
+  for (const Reservation& own : std::span(reservations_).first(advance_))
+    if (own.from <= now && owns(group, own))
+      if (const auto spot = spot_on(group, own.spot.gpu, host, now)) return spot;
+  if (own_alone) return std::nullopt;
+  const Waiting job = group.jobs[group.next];
   // Whether a job would rather offload is its own matter.
   const bool alike = !(*requests_)[job.request].request.offload;
   if (!alike || !found_none_.contains(job.request)) {
     if (const auto spot = host.find(job)) return spot;
     if (alike) found_none_.insert(job.request);
   }
-  for (const auto& [gpu, reservations] : reserved_on_) {
-    const Room room = left_by_reservations(job, gpu, host.room(gpu, job.request), now);
-    if (room.empty()) continue;
-    if (const auto spot = host.find_on(job, gpu, room)) return spot;
-  }
+  for (const auto& [gpu, reservations] : reserved_on_)
+    if (const auto spot = spot_on(group, gpu, host, now)) return spot;
   return std::nullopt;
 }
 
@@ -222,29 +259,42 @@ std::optional<Duration> ServedQueue::time_of(JobId job, Spot spot) {
   return *known;
 }
 
-Room ServedQueue::left_by_reservations(Waiting job, GpuId gpu, Room room, Instant now) {
+Room ServedQueue::left_by_reservations(const Group& group, GpuId gpu, Room room, Instant now) {
   if (room.whole && !holders_.free({gpu, std::nullopt})) room.whole = false;
   for (const PlacementId placement : room.placements)
     if (!holders_.free({gpu, placement})) room.placements.erase(placement);
   for (const std::size_t i : reserved_on_.at(gpu)) {
     const Reservation& reservation = reservations_[i];
-    if (room.whole && delays(job, {gpu, std::nullopt}, reservation, now)) room.whole = false;
+    if (room.whole && delays(group, {gpu, std::nullopt}, reservation, now)) room.whole = false;
     for (const PlacementId placement : room.placements)
-      if (delays(job, {gpu, placement}, reservation, now)) room.placements.erase(placement);
+      if (delays(group, {gpu, placement}, reservation, now)) room.placements.erase(placement);
   }
   return room;
 }
 
-bool ServedQueue::delays(Waiting job, Spot spot, const Reservation& reservation, Instant now) {
+bool ServedQueue::delays(const Group& group, Spot spot, const Reservation& reservation,
+                         Instant now) {
+  if (owns(group, reservation)) return false;
   if (!in_each_others_way(holders_.geometry(spot.gpu), spot.placement, reservation.spot.placement))
     return false;
-  return reservation.from == never || later(now, time_of(job.job, spot)) > reservation.from;
+  return !ends_before(reservation, now, time_of(group.jobs[group.next].job, spot));
+}
+
+bool ServedQueue::owns(const Group& group, const Reservation& reservation) {
+  if (reservation.advance == nullptr || reservation.advance->name.empty()) return false;
+  return reservation.advance->name == group.user || reservation.advance->name == group.account;
+}
+
+bool ServedQueue::owns_now(const Group& group, Instant now) const {
+  return std::ranges::any_of(std::span(reservations_).first(advance_), [&](const auto& each) {
+    return each.from <= now && owns(group, each);
+  });
 }
 
 // Reservations.
 
 /// The earliest time from which on neither those that run nor the reservations are in its way.
-Instant ServedQueue::earliest_start(Waiting job, Spot spot, Instant now) {
+Instant ServedQueue::earliest_start(const Group& group, Spot spot, Instant now) {
   Instant from = holders_.free_from(spot, now);
   const auto reserved = reserved_on_.find(spot.gpu);
   if (reserved == reserved_on_.end()) return from;
@@ -257,16 +307,17 @@ Instant ServedQueue::earliest_start(Waiting job, Spot spot, Instant now) {
   for (const std::size_t i : reserved->second) {
     const Reservation& other = reservations_[i];
     if (from == never) break;
-    if (other.end <= from) continue;
+    if (other.end <= from || owns(group, other)) continue;
     if (other.spot.placement && !in_its_way.contains(*other.spot.placement)) continue;
-    if (!std::exchange(asked, true)) time = time_of(job.job, spot);
-    if (other.from != never && later(from, time) <= other.from) break;
+    if (!std::exchange(asked, true)) time = time_of(group.jobs[group.next].job, spot);
+    if (ends_before(other, from, time)) break;
     from = other.end;
   }
   return from;
 }
 
-std::optional<Reservation> ServedQueue::earliest(Waiting job, QueueHost& host, Instant now) {
+std::optional<Reservation> ServedQueue::earliest(const Group& group, QueueHost& host, Instant now) {
+  const Waiting job = group.jobs[group.next];
   std::optional<SpotRank> best;
   const auto consider = [&](const std::optional<SpotRank>& rank) {
     if (rank && (!best || *rank < *best)) best = rank;
@@ -286,7 +337,7 @@ std::optional<Reservation> ServedQueue::earliest(Waiting job, QueueHost& host, I
     const Room room = host.room(gpu, job.request);
     const Geometry& geometry = holders_.geometry(gpu);
     const auto look_at = [&](Spot spot, int slices) {
-      const Instant from = earliest_start(job, spot, now);
+      const Instant from = earliest_start(group, spot, now);
       if (from == never && !may_be_kept(spot)) return;
       consider(SpotRank{from, from == never ? holders_.in_the_way(spot) : 0, slices, spot});
     };
@@ -309,16 +360,30 @@ bool ServedQueue::may_be_kept(Spot spot) const {
   });
 }
 
-bool ServedQueue::reserve(Waiting job, QueueHost& host, Instant now) {
-  const auto reservation = earliest(job, host, now);
-  if (!reservation) return false;
-  auto& there = reserved_on_[reservation->spot.gpu];
-  if (there.empty()) host.set_aside(reservation->spot.gpu, true);
-  const auto after = std::ranges::upper_bound(there, reservation->from, {},
+bool ServedQueue::reserve(const Group& group, QueueHost& host, Instant now) {
+  const auto reservation = earliest(group, host, now);
+  if (reservation) keep(*reservation, host);
+  return reservation.has_value();
+}
+
+void ServedQueue::keep(const Reservation& reservation, QueueHost& host) {
+  auto& there = reserved_on_[reservation.spot.gpu];
+  if (there.empty()) host.set_aside(reservation.spot.gpu, true);
+  const auto after = std::ranges::upper_bound(there, reservation.from, {},
                                               [&](std::size_t i) { return reservations_[i].from; });
   there.insert(after, reservations_.size());
-  reservations_.push_back(*reservation);
-  return true;
+  reservations_.push_back(reservation);
+}
+
+void ServedQueue::take_advance(QueueHost& host, Instant now, std::vector<Command>& commands) {
+  for (const GpuReservation& each : rules_.advance)
+    if (each.until > now && host.takes_work(each.gpu))
+      keep({{}, {each.gpu, {}}, each.from, each.until, &each}, host);
+  advance_ = reservations_.size();
+  if (std::exchange(asked_to_wake_, true)) return;
+  for (const GpuReservation& each : rules_.advance)
+    for (const Instant at : {each.from, each.until})
+      if (at > now) commands.emplace_back(WakeAt{at});
 }
 
 void ServedQueue::forget_reservations(QueueHost& host) {
@@ -331,8 +396,8 @@ void ServedQueue::forget_reservations(QueueHost& host) {
 Outlook ServedQueue::outlook(JobId job) const {
   Outlook outlook;
   const auto reservation =
-      std::ranges::find(reservations_, job, [](const Reservation& each) { return each.job.job; });
-  if (reservation != reservations_.end()) {
+      std::ranges::find(reservations(), job, [](const Reservation& each) { return each.job.job; });
+  if (reservation != reservations().end()) {
     const Spot& spot = reservation->spot;
     outlook.kept = {spot.gpu, spot.placement, std::nullopt};
     if (reservation->from != never) outlook.kept->from = reservation->from;

@@ -21,10 +21,15 @@
 //
 // With order=fair-share the next user is found anew after each start. A user who has as many jobs
 // as the limit allows is passed over, with all that wait.
+//
+// GPUs that are set aside beforehand (model/gpu_reservation.hpp) are reservations of another kind:
+// those of the user or account that they name are not in their way. While one holds, these start
+// there whichever other jobs wait before them.
 
 #include <map>
-#include <memory>
 #include <set>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "engine/queue/earliest_spots.hpp"
@@ -48,16 +53,18 @@ class QueueHost {
   /// Every spot of the GPU on which the job may start one day, if what runs there ends; nothing of
   /// a GPU that takes no work.
   virtual Room room(GpuId gpu, RequestId request) = 0;
-  /// `find` is to leave out this GPU, or no more.
+  [[nodiscard]] virtual bool takes_work(GpuId gpu) const = 0;
+  /// `find` is to leave out this GPU, which takes work, or no more.
   virtual void set_aside(GpuId gpu, bool aside) = 0;
 };
 
-/// A spot that is kept for a job that waits.
+/// A spot that is kept for a job that waits, or a GPU for those who reserved it.
 struct Reservation {
   Waiting job;
   Spot spot;
   Instant from;  // `never`: not known
   Instant end;
+  const GpuReservation* advance = nullptr;  // there for the second kind, which has no job
 };
 
 /// Jobs that wait, and the rules by which they start.
@@ -89,8 +96,10 @@ class ServedQueue {
   /// Starts what may start now.
   void serve(QueueHost& host, Instant now, std::vector<Command>& commands);
 
-  /// As of the last time that jobs were looked at, in the order of their jobs.
-  [[nodiscard]] const std::vector<Reservation>& reservations() const { return reservations_; }
+  /// Those for jobs that wait, as of the last time that jobs were looked at, in their order.
+  [[nodiscard]] std::span<const Reservation> reservations() const {
+    return std::span(reservations_).subspan(advance_);
+  }
   [[nodiscard]] bool reserved(GpuId gpu) const;
   /// Of a job that waits here.
   [[nodiscard]] Outlook outlook(JobId job) const;
@@ -98,10 +107,12 @@ class ServedQueue {
  private:
   /// The jobs of one user, or all.
   struct Group {
+    explicit Group(JobQueue waiting) : jobs(std::move(waiting)) {}
     JobQueue jobs;
     FairShare::Member member = 0;
     std::size_t next = 0;                   // of those that are being looked at
     std::size_t running = 0, reserved = 0;  // reserved: of those that are being looked at
+    std::string account, user;              // where users count
   };
   /// A running job, as far as users count.
   struct Charge {
@@ -116,19 +127,31 @@ class ServedQueue {
   [[nodiscard]] bool at_limit(const Group& group) const;
   [[nodiscard]] bool before(const Group& a, const Group& b, Instant now) const;
   /// The group whose next job is looked at next; null: none is left.
-  Group* next_group(Instant now);
+  Group* next_group(Instant now, bool owners_alone);
   void charge(JobId job, std::size_t group, Spot spot, Instant now);
 
   void start(Group& group, QueueHost& host, Spot spot, Instant now, std::vector<Command>& commands);
-  [[nodiscard]] std::optional<Spot> spot_for(Waiting job, QueueHost& host, Instant now);
+  [[nodiscard]] std::optional<Spot> spot_for(const Group& group, QueueHost& host, Instant now,
+                                             bool own_alone);
+  [[nodiscard]] std::optional<Spot> spot_on(const Group& group, GpuId gpu, QueueHost& host,
+                                            Instant now);
   [[nodiscard]] std::optional<Duration> time_of(JobId job, Spot spot);
-  [[nodiscard]] Room left_by_reservations(Waiting job, GpuId gpu, Room room, Instant now);
-  [[nodiscard]] bool delays(Waiting job, Spot spot, const Reservation& reservation, Instant now);
-  [[nodiscard]] std::optional<Reservation> earliest(Waiting job, QueueHost& host, Instant now);
-  [[nodiscard]] Instant earliest_start(Waiting job, Spot spot, Instant now);
+  [[nodiscard]] Room left_by_reservations(const Group& group, GpuId gpu, Room room, Instant now);
+  [[nodiscard]] bool delays(const Group& group, Spot spot, const Reservation& reservation,
+                            Instant now);
+  [[nodiscard]] std::optional<Reservation> earliest(const Group& group, QueueHost& host,
+                                                    Instant now);
+  [[nodiscard]] Instant earliest_start(const Group& group, Spot spot, Instant now);
   [[nodiscard]] bool may_be_kept(Spot spot) const;
-  bool reserve(Waiting job, QueueHost& host, Instant now);
+  bool reserve(const Group& group, QueueHost& host, Instant now);
   void forget_reservations(QueueHost& host);
+  /// Those that were made beforehand and are not over.
+  void take_advance(QueueHost& host, Instant now, std::vector<Command>& commands);
+  /// Whether the job that is looked at is one of those for which the GPU was reserved.
+  [[nodiscard]] static bool owns(const Group& group, const Reservation& reservation);
+  [[nodiscard]] bool owns_now(const Group& group, Instant now) const;
+  void start_owners(QueueHost& host, Instant now, std::vector<Command>& commands);
+  void keep(const Reservation& reservation, QueueHost& host);
 
   QueueRules rules_;
   bool plain_, holds_;
@@ -142,7 +165,9 @@ class ServedQueue {
   std::map<JobId, Charge> charged_;  // where users count
   std::size_t waiting_ = 0;
 
-  std::vector<Reservation> reservations_;
+  std::vector<Reservation> reservations_;  // those made beforehand, and then those for jobs
+  std::size_t advance_ = 0;                // how many of the first
+  bool asked_to_wake_ = false;             // when those begin and end
   /// By GPU, which is set aside, and then by when they begin.
   std::map<GpuId, std::vector<std::size_t>> reserved_on_;
   /// By GPU model and placement: times of the job that was asked for last.

@@ -144,6 +144,8 @@ class FullGpu final : public Scheduler, private QueueHost {
     return {!gpu.away && !gpu.blocked && !(*requests_)[request].candidates[gpu.kind].empty(), {}};
   }
 
+  bool takes_work(GpuId id) const override { return !gpus_[index(id)].away; }
+
   void set_aside(GpuId id, bool aside) override {
     if (aside) {
       free_[gpus_[index(id)].kind].erase(id);
@@ -235,7 +237,7 @@ class FullGpu final : public Scheduler, private QueueHost {
 
 Result<std::unique_ptr<Scheduler>> make_full_gpu(const SchedulerSetup& setup,
                                                  const OptionTexts& options) {
-  auto rules = queue_rules(options);
+  auto rules = queue_rules(options, setup.reservations);
   if (!rules) return std::unexpected(rules.error());
   return std::make_unique<FullGpu>(setup, std::move(*rules));
 }

@@ -135,7 +135,7 @@ class Online final : public Scheduler, private QueueHost {
       start(job, *spot, commands);
     } else {
       queue_.insert(job, now_);
-      look_again_ = !queue_.plain();
+      look_again_ = look_again_ || !queue_.plain();
     }
   }
 
@@ -245,6 +245,8 @@ class Online final : public Scheduler, private QueueHost {
     if (!layout_.empty()) candidates = candidates & layout_[index(gpu)];
     return {false, never_ours_.beside(gpu, candidates)};
   }
+
+  bool takes_work(GpuId gpu) const override { return !seats_.fleet()[gpu].absent; }
 
   void set_aside(GpuId gpu, bool aside) override {
     seats_.set_aside(gpu, aside);
@@ -448,11 +450,11 @@ Result<std::unique_ptr<Scheduler>> make_online(const SchedulerSetup& setup,
   OptionReader in(options);
   const OffloadRule offload = read_offload_rule(in);
   if (in.error()) return std::unexpected(*in.error());
-  auto rules = queue_rules(options);
+  auto rules = queue_rules(options, setup.reservations);
   if (!rules) return std::unexpected(rules.error());
-  if (compacting->every && rules->backfill != Backfill::none)
+  if (compacting->every && (rules->backfill != Backfill::none || !rules->advance.empty()))
     return fail(ErrorKind::bad_usage, "compact",
-                "planned compaction does not know what backfill keeps for jobs that wait",
+                "planned compaction does not know what is kept for jobs that wait or reserved",
                 "leave out one of the two");
   return std::make_unique<Online>(setup, chosen, *compacting, offload, std::move(*rules));
 }

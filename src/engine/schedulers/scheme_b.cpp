@@ -147,6 +147,8 @@ class SchemeB final : public Scheduler, private QueueHost {
     return {false, never_ours_.beside(gpu, (*requests_)[request].candidates[state.kind])};
   }
 
+  bool takes_work(GpuId gpu) const override { return !seats_.fleet()[gpu].absent; }
+
   void set_aside(GpuId gpu, bool aside) override { seats_.set_aside(gpu, aside); }
 
   std::optional<Found> find(JobId job, RequestId request) {
@@ -205,7 +207,7 @@ Result<std::unique_ptr<Scheduler>> make_scheme_b(const SchedulerSetup& setup,
   OptionReader in(options);
   const OffloadRule offload = read_offload_rule(in);
   if (in.error()) return std::unexpected(*in.error());
-  auto rules = queue_rules(options);
+  auto rules = queue_rules(options, setup.reservations);
   if (!rules) return std::unexpected(rules.error());
   return std::make_unique<SchemeB>(setup, offload, std::move(*rules));
 }

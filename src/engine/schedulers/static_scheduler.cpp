@@ -372,6 +372,8 @@ class Static final : public Scheduler, private QueueHost {
     return {false, holds & has_[index(gpu)]};
   }
 
+  bool takes_work(GpuId gpu) const override { return !seats_.fleet()[gpu].absent; }
+
   void set_aside(GpuId gpu, bool aside) override {
     seats_.set_aside(gpu, aside);
     if (aside) {
@@ -462,7 +464,7 @@ Result<std::unique_ptr<Scheduler>> make_static(const SchedulerSetup& setup,
   if (*sharing && setup.live)
     return fail(ErrorKind::bad_usage, "sharing", "jobs share instances in simulations only",
                 "leave it out");
-  auto rules = queue_rules(options);
+  auto rules = queue_rules(options, setup.reservations);
   if (!rules) return std::unexpected(rules.error());
   if (*sharing && !rules->plain())
     return fail(ErrorKind::bad_usage, "sharing",
