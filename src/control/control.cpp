@@ -10,6 +10,7 @@
 #include "control/loop/startup.hpp"
 #include "control/loop/step_taker.hpp"
 #include "control/loop/user_requests.hpp"
+#include "control/node/reserved_gpus.hpp"
 
 namespace cleave {
 
@@ -38,7 +39,7 @@ struct Control::Parts {
         steps(clock, settings, node, brain, lifecycle, gpus, launcher),
         rebuild(clock, settings, node, book, brain, lifecycle, gpus),
         users(clock, settings, node, book, brain, lifecycle),
-        listing(settings, node, book, brain, gpus) {
+        listing(clock, settings, node, book, brain, gpus) {
     brain.set_carry_out([this](const Command& command) { commands.carry_out(command); });
   }
 
@@ -114,6 +115,7 @@ Result<void> Control::Parts::begin(Doors& doors) {
     gpu.identity = &identity;
     gpu.drained = stored.drained.contains(identity.uuid);
   }
+  if (const auto fine = check_reserved(settings.reservations, node); !fine) return fine;
   if (const auto possible = users.check_scheduler(settings.scheduler); !possible) return possible;
   if (const auto known = know_applications(*contents); !known) return known;
   know_past_use(*contents);

@@ -14,6 +14,14 @@ namespace cleave {
 
 class ApplicationTimes;
 
+/// A GPU that the operator set aside (model/gpu_reservation.hpp), on the wall clock.
+struct ReservedGpu {
+  std::string gpu;  // its index or UUID
+  Instant from{}, until{};
+  std::string name;  // of a user; empty: no job starts
+  friend bool operator==(const ReservedGpu&, const ReservedGpu&) = default;
+};
+
 /// The loop's settings, with their defaults.
 struct ControlSettings {
   /// Used unless another scheduler was chosen while the daemon ran; the store keeps that choice.
@@ -31,6 +39,7 @@ struct ControlSettings {
   std::size_t keep_profiles = 10'000;  // records of what jobs taught of their applications
   /// The operator's profile repository and trained model; null: neither.
   std::shared_ptr<const ApplicationTimes> applications;
+  std::vector<ReservedGpu> reservations;     // those of one GPU do not overlap
   bool may_switch_mig = true;                // as the executor was told
   std::string boot;                          // differs after each start of the machine
   std::vector<int> out_of_memory_codes;      // exit statuses that mean it, for all jobs

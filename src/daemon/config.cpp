@@ -43,10 +43,12 @@ struct TextsSetting {
 struct CodesSetting {
   std::function<void(DaemonSettings&, std::vector<int>)> set;
 };
+struct ReservationsSetting {};
 
 struct SettingRow {
   ConfigRow row;
-  std::variant<TextSetting, FlagSetting, CountSetting, NumberSetting, TextsSetting, CodesSetting>
+  std::variant<TextSetting, FlagSetting, CountSetting, NumberSetting, TextsSetting, CodesSetting,
+               ReservationsSetting>
       what;
 };
 
@@ -112,6 +114,13 @@ std::vector<SettingRow> job_settings() {
         after_restart},
        TextSetting{
            [](DaemonSettings& to, auto value) { to.control.scheduler = std::move(value); }}},
+      {{"reservations", "a list of {gpu, from, until, name}", "[]",
+        "From one time to the other, with their offset from UTC, only jobs of the user start on "
+        "the GPU, named by its index or UUID, and none where no user is named: {gpu = 0, from = "
+        "2030-01-07T09:00:00Z, until = 2030-01-07T17:00:00Z, name = \"ann\"}. Before it only jobs "
+        "start there that are expected to have ended by then. Running jobs are not stopped.",
+        at_once},
+       ReservationsSetting{}},
       {{"forecaster", "a forecaster, as `cleave forecasters` lists them", "\"laws\"",
         "The method that forecasts a job's peak memory.", at_once},
        TextSetting{
@@ -278,6 +287,41 @@ std::string toml_text(const toml::node& node) {
   return text.str();
 }
 
+/// Nothing where it is no date and time with an offset, or is none.
+std::optional<Instant> instant_of(const toml::node* node) {
+  const auto* value = node == nullptr ? nullptr : node->as_date_time();
+  if (value == nullptr || !value->get().offset) return std::nullopt;
+  const toml::date_time& at = value->get();
+  const std::chrono::year_month_day day{std::chrono::year(at.date.year),
+                                        std::chrono::month(at.date.month),
+                                        std::chrono::day(at.date.day)};
+  // Nanoseconds of 64 bits reach to 2262.
+  if (!day.ok() || at.date.year < 1970 || at.date.year > 2200) return std::nullopt;
+  return Instant(std::chrono::sys_days(day)) + std::chrono::hours(at.time.hour) +
+         std::chrono::minutes(at.time.minute) + std::chrono::seconds(at.time.second) -
+         std::chrono::minutes(at.offset->minutes);
+}
+
+/// Nothing where something is missing, wrong, or unknown.
+std::optional<ReservedGpu> reserved_gpu(const toml::table& table) {
+  ReservedGpu reserved;
+  const auto from = instant_of(table.get("from")), until = instant_of(table.get("until"));
+  const auto uuid = table["gpu"].value_exact<std::string>();
+  const auto number = table["gpu"].value_exact<std::int64_t>();
+  if (!from || !until || *until <= *from || (!uuid && !number)) return std::nullopt;
+  reserved.gpu = uuid ? *uuid : fmt::format("{}", *number);
+  reserved.from = *from;
+  reserved.until = *until;
+  std::size_t keys = 3;
+  if (table.contains("name")) {
+    const auto name = table["name"].value_exact<std::string>();
+    if (!name || name->empty()) return std::nullopt;
+    reserved.name = *name;
+    ++keys;
+  }
+  return table.size() == keys ? std::optional(reserved) : std::nullopt;
+}
+
 /// One value on its way into the settings.
 struct ConfigValue {
   const ConfigRow& row;
@@ -357,6 +401,21 @@ struct ConfigValue {
       codes.push_back(static_cast<int>(*code));
     }
     setting.set(to, std::move(codes));
+    return {};
+  }
+  Result<void> operator()(const ReservationsSetting& /*setting*/) const {
+    const toml::array* list = node.as_array();
+    if (list == nullptr) return wrong();
+    to.control.reservations.clear();
+    for (const toml::node& each : *list) {
+      const toml::table* table = each.as_table();
+      auto reserved = table == nullptr ? std::nullopt : reserved_gpu(*table);
+      if (!reserved)
+        return wrong("",
+                     "each has a gpu (an index or a UUID), from and until, the first before "
+                     "the second, such as 2030-01-07T09:00:00Z, and perhaps a name");
+      to.control.reservations.push_back(std::move(*reserved));
+    }
     return {};
   }
 };

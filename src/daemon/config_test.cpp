@@ -84,6 +84,15 @@ TEST(Config, ReadsWhatIsGiven) {
   EXPECT_EQ(config->settings.most_waiting_per_user, 9U);
   EXPECT_EQ(config->settings.limits.connections, 7U);
   EXPECT_EQ(config->settings.limits.idle_time, std::chrono::seconds(5));
+  const auto reserved = parse_config(
+      "[[reservations]]\ngpu = 1\nfrom = 1970-01-02T00:00:10Z\n"
+      "until = 1970-01-02T03:00:00+01:00\nname = \"ann\"\n",
+      "c.toml");
+  ASSERT_TRUE(reserved) << reserved.error().text();
+  const auto hours = [](int count) { return Instant{std::chrono::hours(count)}; };
+  EXPECT_EQ(
+      reserved->settings.control.reservations,
+      (std::vector<ReservedGpu>{{"1", hours(24) + std::chrono::seconds(10), hours(26), "ann"}}));
   EXPECT_EQ(parse_config("managed_gpus = \"all\"", "c.toml")->settings.managed_gpus,
             std::vector<std::string>{"all"});
 }
@@ -101,6 +110,16 @@ TEST(Config, RefusesWithFileAndLine) {
       {"managed_gpus = \"some\"",
        "c.toml:1: 'managed_gpus' must be a list of indices and UUIDs, or \"all\", not \"some\""},
       {"managed_gpus = [1.5]", "c.toml:1: 'managed_gpus'"},
+      {"reservations = 1", "c.toml:1: 'reservations' must be a list of"},
+      {"reservations = [{gpu = 0, from = 2030-01-01T00:00:00, until = 2030-01-02T00:00:00Z}]",
+       "c.toml:1: 'reservations'"},
+      {"reservations = [{gpu = 0, from = 2030-01-02T00:00:00Z, until = 2030-01-01T00:00:00Z}]",
+       "c.toml:1: 'reservations'"},
+      {"reservations = [{gpu = 0, from = 2030-01-01T00:00:00Z, until = 2030-01-02T00:00:00Z, "
+       "nam = \"ann\"}]",
+       "c.toml:1: 'reservations'"},
+      {"reservations = [{gpu = 0, from = 9999-01-01T00:00:00Z, until = 9999-01-02T00:00:00Z}]",
+       "c.toml:1: 'reservations'"},
       {"job_environment = [\"A\"]", "'A' is not one"},
       {"out_of_memory_codes = [0]", "must be a list of whole numbers from 1 to 255, not [ 0 ]"},
       {"[server]\n\nconections = 3", "c.toml:3: unknown key 'server.conections'; did you mean"},

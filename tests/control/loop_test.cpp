@@ -568,6 +568,41 @@ TEST_F(Loop, WhyAJobWaitsSaysWhatItsQueueDoes) {
             "its user has as many jobs running as the queue allows; the queue goes by deadline");
 }
 
+TEST_F(Loop, AReservedGpuIsKeptForItsUser) {
+  const Instant zero = Instant{} + 1'000'000h;
+  settings.reservations = {{"0", zero + 1h, zero + 2h, "ann"}};
+  begin();
+  NewJob known = sized("1g.5gb"), anns = sized("1g.5gb");
+  known.spec.times = {{"1g.5gb", 600s}};
+  anns.owner = {1001, 1001, {}, "ann"};
+  run(30min);
+  submit(known, 600s);
+  const JobNumber unknown = submit(sized("1g.5gb"));
+  run(5min);
+  EXPECT_EQ(record(1).state, JobState::running) << "it ends before";
+  EXPECT_EQ(record(unknown).state, JobState::queued) << "it may take a day";
+  EXPECT_TRUE(control->why_waits(unknown).ends_with("; GPU 0 is reserved for ann in 25 min 00 s"))
+      << control->why_waits(unknown);
+  run(20min);
+  const JobNumber late = submit(known, 600s);
+  run(5min + 1s);
+  EXPECT_EQ(record(late).state, JobState::queued) << "it would not have ended";
+  EXPECT_TRUE(control->why_waits(late).ends_with("; GPU 0 is reserved for ann"))
+      << control->why_waits(late);
+  const JobNumber own = submit(anns);
+  run(30s);
+  EXPECT_EQ(record(own).state, JobState::finished) << control->why_waits(own);
+  EXPECT_FALSE(control->set_scheduler("miso", moment()));
+  settings.reservations.clear();
+  ASSERT_TRUE(control->reload(settings, moment()));
+  run(1min);
+  EXPECT_EQ(record(unknown).state, JobState::finished);
+  settings.reservations = {{"7", zero + 1h, zero + 2h, "ann"}};
+  EXPECT_FALSE(control->reload(settings, moment())) << "there is no such GPU";
+  settings.reservations = {{"0", zero + 1h, zero + 3h, ""}, {"0", zero + 2h, zero + 4h, ""}};
+  EXPECT_FALSE(control->reload(settings, moment())) << "they overlap";
+}
+
 TEST_F(Loop, ADriverThatHangsKeepsNobodyElseWaiting) {
   settings.gpu_patience = 10s;
   begin();
@@ -641,6 +676,7 @@ TEST_F(SharedLoop, WhatUsersHadIsRemembered) {
   run(4h);
   ASSERT_GT(used("bob", 0h, 4h), 5 * 4 * 3600);
   submit_for("eve", 1003, 200, random);
+  run(1s);  // they are written
   begin();
   run(2h);
   // A job of bob's that ran goes on for 25 min at most.

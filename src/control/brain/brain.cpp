@@ -103,6 +103,7 @@ struct Brain::Parts {
   Fleet fleet;
   RequestTable requests;
   KnownFacts facts;
+  std::vector<GpuReservation> reservations;  // on the engine's clock
   std::unique_ptr<Forecaster> forecaster;
   std::unique_ptr<Engine> engine;
   std::vector<JobNumber> numbers;  // by the engine's job
@@ -117,14 +118,18 @@ Result<void> Brain::check_forecaster(const std::string& text) {
   return {};
 }
 
-Result<void> Brain::check_scheduler(const std::string& text, const FleetFile& file) {
+Result<void> Brain::check_scheduler(const std::string& text, const FleetFile& file,
+                                    std::span<const GpuReservation> reservations) {
   const auto spec = parse_scheduler(text);
   if (!spec) return std::unexpected(spec.error());
   const Fleet fleet(file);
   const RequestTable requests(file.geometries);
   const KnownFacts nothing;
-  const auto made = make_scheduler(
-      *spec, {.fleet = fleet, .requests = requests, .facts = &nothing, .live = true});
+  const auto made = make_scheduler(*spec, {.fleet = fleet,
+                                           .requests = requests,
+                                           .facts = &nothing,
+                                           .live = true,
+                                           .reservations = reservations});
   if (!made) return std::unexpected(made.error());
   return {};
 }
@@ -162,12 +167,20 @@ bool Brain::make(const FleetFile& file, const std::string& forecaster,
     use.from = std::min(use.from - clock_->wall_offset(), use.to);
   }
   parts->facts.begin(&parts->fleet, background.given, std::move(past));
+  parts->reservations.assign(background.reservations.begin(), background.reservations.end());
+  for (GpuReservation& each : parts->reservations) {
+    each.from -= clock_->wall_offset();
+    each.until -= clock_->wall_offset();
+  }
   // Jobs get other numbers now, so that what a forecaster was told of them counts no more.
   parts->forecaster = *make_forecaster(forecaster);
-  auto engine = Engine::make(
-      *spec,
-      {.fleet = parts->fleet, .requests = parts->requests, .facts = &parts->facts, .live = true},
-      parts->requests, parts->forecaster.get(), refusals_.get());
+  auto engine = Engine::make(*spec,
+                             {.fleet = parts->fleet,
+                              .requests = parts->requests,
+                              .facts = &parts->facts,
+                              .live = true,
+                              .reservations = parts->reservations},
+                             parts->requests, parts->forecaster.get(), refusals_.get());
   if (!engine) {
     trouble_ =
         fmt::format("no job is started: the scheduler {}: {}", scheduler_, engine.error().text());

@@ -18,6 +18,7 @@
 #include "control/node/live_job.hpp"
 #include "model/event.hpp"
 #include "model/fleet_file.hpp"
+#include "model/gpu_reservation.hpp"
 #include "model/past_use.hpp"
 
 namespace cleave {
@@ -40,9 +41,10 @@ class Brain {
   // Schedulers and forecasters, as texts that users write.
 
   [[nodiscard]] static Result<void> check_forecaster(const std::string& text);
-  /// Whether this scheduler could decide over the fleet.
-  [[nodiscard]] static Result<void> check_scheduler(const std::string& text,
-                                                    const FleetFile& fleet);
+  /// Whether this scheduler could decide over the fleet, of which these GPUs are reserved.
+  [[nodiscard]] static Result<void> check_scheduler(
+      const std::string& text, const FleetFile& fleet,
+      std::span<const GpuReservation> reservations = {});
   /// The scheduler's name if it stops jobs and starts them again; empty: it does not.
   [[nodiscard]] static Result<std::string> interrupting_name(const std::string& text);
   /// Whether the scheduler in use gives jobs the profile that they name, and chooses none itself.
@@ -61,10 +63,11 @@ class Brain {
   /// From now on nothing is told to the engine. False: it was so already.
   bool begin_rebuild(const std::string& why);
   /// What an engine knows from the beginning: what the operator gave of applications, or null; and
-  /// what users held before, on the wall clock.
+  /// on the wall clock what users held before, and which GPUs are reserved.
   struct Background {
     const ApplicationTimes* given = nullptr;
     std::span<const PastUse> past_use = {};
+    std::span<const GpuReservation> reservations = {};
   };
   /// Another engine, which knows nothing else yet. False: see trouble().
   bool make(const FleetFile& fleet, const std::string& forecaster, const Background& background);

@@ -4,6 +4,7 @@
 
 #include "base/format.hpp"
 #include "control/brain/fleet_of_node.hpp"
+#include "control/node/reserved_gpus.hpp"
 
 namespace cleave {
 
@@ -21,7 +22,9 @@ void EngineRebuild::step() {
   if (!brain_.rebuilding() || !can_make_engine(node_.gpus)) return;
   place_running_attempts();
   const std::vector<PastUse> past_use(node_.past_use.begin(), node_.past_use.end());
-  if (!brain_.make(fleet_of(node_), settings_.forecaster, {node_.applications.given(), past_use}))
+  const auto reservations = reservations_of(settings_.reservations, node_, clock_.wall());
+  if (!brain_.make(fleet_of(node_), settings_.forecaster,
+                   {node_.applications.given(), past_use, reservations}))
     return;
   tell_gpus();
   tell_running_jobs();

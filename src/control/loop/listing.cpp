@@ -2,6 +2,7 @@
 
 #include "base/format.hpp"
 #include "base/human_time.hpp"
+#include "control/node/reserved_gpus.hpp"
 #include "placement/request_table.hpp"
 
 namespace cleave {
@@ -105,7 +106,18 @@ std::string Listing::why_waits(JobNumber number, const QueueView& queue) const {
   } else if (before > 0) {
     why += fmt::format("; {} job{} before it", before, before == 1 ? " waits" : "s wait");
   }
-  return why + closed_gpus();
+  return why + closed_gpus() + reserved_gpus();
+}
+
+/// "; GPU 0 is reserved for ann"
+std::string Listing::reserved_gpus() const {
+  const Instant now = clock_.wall();
+  std::string all;
+  for (const GpuReservation& each : reservations_of(settings_.reservations, node_, now))
+    all += fmt::format("; {} is reserved{}{}", node_.in_words(each.gpu),
+                       each.name.empty() ? "" : fmt::format(" for {}", each.name),
+                       each.from <= now ? "" : fmt::format(" in {}", human(each.from - now)));
+  return all;
 }
 
 /// "; GPU 1 is drained"

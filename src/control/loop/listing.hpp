@@ -23,9 +23,14 @@ struct QueueView {
 class Listing {
  public:
   /// All must outlive it.
-  Listing(const ControlSettings& settings, const NodeState& node, const Book& book,
-          const Brain& brain, const GpuListener& gpus)
-      : settings_(settings), node_(node), book_(book), brain_(brain), gpus_(gpus) {}
+  Listing(const Clock& clock, const ControlSettings& settings, const NodeState& node,
+          const Book& book, const Brain& brain, const GpuListener& gpus)
+      : clock_(clock),
+        settings_(settings),
+        node_(node),
+        book_(book),
+        brain_(brain),
+        gpus_(gpus) {}
 
   // Each is as control.hpp says.
 
@@ -46,7 +51,9 @@ class Listing {
   [[nodiscard]] PlacementSet free_places(GpuId gpu) const;
   [[nodiscard]] bool has_room(const Request& request, const QueueView& queue) const;
   [[nodiscard]] std::string closed_gpus() const;
+  [[nodiscard]] std::string reserved_gpus() const;
 
+  const Clock& clock_;
   const ControlSettings& settings_;
   const NodeState& node_;
   const Book& book_;

@@ -144,7 +144,7 @@ class LoopParts : public testing::Test {
   StepTaker steps{clock, settings, node, brain, lifecycle, gpus, launcher};
   EngineRebuild rebuild{clock, settings, node, book, brain, lifecycle, gpus};
   UserRequests users{clock, settings, node, book, brain, lifecycle};
-  Listing listing{settings, node, book, brain, gpus};
+  Listing listing{clock, settings, node, book, brain, gpus};
 
  private:
   std::int64_t heard_ = 0;

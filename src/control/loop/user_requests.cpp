@@ -2,6 +2,7 @@
 
 #include "base/format.hpp"
 #include "control/brain/fleet_of_node.hpp"
+#include "control/node/reserved_gpus.hpp"
 #include "control/verdicts/size_by_measurements.hpp"
 #include "placement/request_table.hpp"
 
@@ -162,6 +163,11 @@ void UserRequests::pause(bool paused) {
 }
 
 Result<void> UserRequests::check_scheduler(const std::string& text) const {
+  return check_scheduler(text, settings_.reservations);
+}
+
+Result<void> UserRequests::check_scheduler(const std::string& text,
+                                           const std::vector<ReservedGpu>& reserved) const {
   const auto interrupting = Brain::interrupting_name(text);
   if (!interrupting) return std::unexpected(interrupting.error());
   if (!interrupting->empty())
@@ -172,7 +178,8 @@ Result<void> UserRequests::check_scheduler(const std::string& text) const {
             fmt::format("it stops jobs and starts them again, and job {} is not restartable",
                         number),
             "wait until it has ended");
-  return Brain::check_scheduler(text, fleet_of(node_));
+  const auto reservations = reservations_of(reserved, node_, clock_.wall());
+  return Brain::check_scheduler(text, fleet_of(node_), reservations);
 }
 
 Result<void> UserRequests::set_scheduler(const std::string& text) {
@@ -190,11 +197,19 @@ Result<void> UserRequests::set_scheduler(const std::string& text) {
 
 Result<std::vector<std::string>> UserRequests::reload(const ControlSettings& settings) {
   std::vector<std::string> unchanged;
+  const bool other_reservations = settings.reservations != settings_.reservations;
+  if (other_reservations) {
+    if (const auto fine = check_reserved(settings.reservations, node_); !fine)
+      return std::unexpected(fine.error());
+    if (const auto possible = check_scheduler(brain_.scheduler(), settings.reservations); !possible)
+      return fail_at("reservations", possible.error());
+  }
   if (settings.forecaster != settings_.forecaster) {
     if (const auto possible = Brain::check_forecaster(settings.forecaster); !possible)
       return std::unexpected(possible.error());
     lifecycle_.rebuild("another forecaster was chosen");
   }
+  if (other_reservations) lifecycle_.rebuild("other GPUs are reserved");
   if (settings.scheduler != settings_.scheduler) unchanged.emplace_back("scheduler");
   const std::string scheduler = settings_.scheduler;
   if (settings.applications != settings_.applications) {

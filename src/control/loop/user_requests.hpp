@@ -40,6 +40,8 @@ class UserRequests {
   [[nodiscard]] Result<void> check_scheduler(const std::string& text) const;
 
  private:
+  [[nodiscard]] Result<void> check_scheduler(const std::string& text,
+                                             const std::vector<ReservedGpu>& reserved) const;
   [[nodiscard]] Result<void> check(const JobSpec& spec);
   [[nodiscard]] const std::string& work_out_impossible(const Request& request);
   void choose_size(JobSpec& spec, std::uint32_t uid);
