@@ -254,7 +254,7 @@ Json runs_json(const ComparisonPlan& plan, const ComparedRuns& results, bool tim
   for (std::size_t k = 0; k < results.seeds.size(); ++k)
     for (std::size_t s = 0; s < plan.specs.size(); ++s) {
       json.push_back(to_json(results.seeds[k].runs[s]));
-      json.back()["run"] = run_json(plan.simulation, plan.fleet);
+      json.back()["run"] = run_json(plan.simulation, plan.fleet, plan.specs[s]);
       json.back()["world"] = world_json(plan.simulation.world, plan.workloads.front());
       if (timing) json.back()["seconds"] = results.seconds[k][s];
     }

@@ -205,7 +205,7 @@ Result<int> simulate_command(const Options& options) {
                                 of_accounts = slices_by_account(*workload, outcomes);
   if (options.run.json) {
     Json json = to_json(*summary);
-    json["run"] = run_json(*run, *fleet);
+    json["run"] = run_json(*run, *fleet, *spec);
     json["world"] = world_json(run->world, *workload);
     if (!by_user.empty()) json["energy_by_user"] = to_json(by_user);
     if (!slices.empty()) json["slices_by_user"] = to_json(slices, "user");

@@ -122,6 +122,18 @@ void RunArguments::add_run_options(CommandLine& command) {
       ->check(not_empty())
       ->type_name("FILE");
   command
+      .add_option("--know", know,
+                  "speeds=true|learn|none;times=true|noise:S|unknown;memory=true|forecast|none, "
+                  "each optional: what all schedulers are told of jobs, the truth by default; "
+                  "docs/simulated-world.md")
+      ->check(not_empty());
+  command
+      .add_option("--may", may,
+                  "What may happen to jobs that run: nothing, stops that cost (checkpoint), or all "
+                  "that a scheduler does, moves without a loss too")
+      ->check(Check::one_of({"none", "checkpoint", "all"}))
+      ->default_str(may);
+  command
       .add_option("--process-start", process_start,
                   "Seconds from the start of a process until it makes progress")
       ->default_str("0");
@@ -241,10 +253,34 @@ Result<SimulationOptions> RunArguments::read_simulation(const FleetFile& of) con
   const auto applications = read_applications(profiles_repository, time_model);
   if (!applications) return std::unexpected(applications.error());
   options.applications = *applications;
+  if (const auto known = read_knowledge(options); !known) return std::unexpected(known.error());
   const auto world = read_world(of);
   if (!world) return std::unexpected(world.error());
   options.world = *world;
   return options;
+}
+
+Result<void> RunArguments::read_knowledge(SimulationOptions& options) const {
+  const auto knowledge = parse_knowledge(know);
+  if (!knowledge) return fail_at("--know", knowledge.error());
+  const auto may_happen = parse_may(may);
+  if (!may_happen) return fail_at("--may", may_happen.error());
+  options.know = *knowledge;
+  options.may = *may_happen;
+  const bool of_times =
+      knowledge->times != KnownTimes::truth || knowledge->speeds != KnownSpeeds::truth;
+  if (of_times && options.applications != nullptr)
+    return fail(ErrorKind::bad_usage, "--know",
+                "predicted times are told, from a repository or a model",
+                "leave out times and speeds here, or --profiles-repository and --time-model");
+  const bool forecasts = forecast != "none";
+  if (knowledge->memory == KnownMemory::forecast && !forecasts)
+    return fail(ErrorKind::bad_usage, "--know", "memory=forecast needs a forecaster",
+                "name one with --forecast");
+  if (knowledge->memory == KnownMemory::none && forecasts)
+    return fail(ErrorKind::bad_usage, "--know", "memory=none leaves no place for a forecaster",
+                "write memory=forecast, or leave out --forecast");
+  return {};
 }
 
 Result<WorldTerms> RunArguments::read_world(const FleetFile& of) const {
@@ -407,21 +443,27 @@ std::vector<std::string> reservation_texts(const SimulationOptions& options,
 
 }  // namespace
 
-Json run_json(const SimulationOptions& options, const FleetFile& fleet) {
+Json run_json(const SimulationOptions& options, const FleetFile& fleet, const SchedulerSpec& spec) {
   const FaultPlan& faults = options.faults;
-  return {{"reconfiguration_s",
-           options.reconfiguration ? Json(in_seconds(*options.reconfiguration)) : Json(nullptr)},
-          {"checkpoint_s", in_seconds(options.checkpoint)},
-          {"process_start_s", in_seconds(options.process_start)},
-          {"forecast", options.forecaster},
-          {"times", options.applications ? "predicted" : "true"},
-          {"faults",
-           {{"mtbf_s",
-             faults.between_losses ? Json(in_seconds(*faults.between_losses)) : Json(nullptr)},
-            {"repair_s", faults.between_losses ? Json(in_seconds(faults.repair)) : Json(nullptr)},
-            {"job_failure", faults.job_failure},
-            {"outages", outage_texts(faults, fleet)}}},
-          {"reservations", reservation_texts(options, fleet)}};
+  const Knowledge told = spec.row->truth ? Knowledge() : options.know;
+  Json json = {
+      {"reconfiguration_s",
+       options.reconfiguration ? Json(in_seconds(*options.reconfiguration)) : Json(nullptr)},
+      {"checkpoint_s", in_seconds(options.checkpoint)},
+      {"process_start_s", in_seconds(options.process_start)},
+      {"forecast", options.forecaster},
+      {"times", options.applications ? "predicted" : text_of_times(told)},
+      {"faults",
+       {{"mtbf_s",
+         faults.between_losses ? Json(in_seconds(*faults.between_losses)) : Json(nullptr)},
+        {"repair_s", faults.between_losses ? Json(in_seconds(faults.repair)) : Json(nullptr)},
+        {"job_failure", faults.job_failure},
+        {"outages", outage_texts(faults, fleet)}}},
+      {"reservations", reservation_texts(options, fleet)}};
+  // Where something else than usual was said.
+  if (options.know != Knowledge()) json["know"] = text(told);
+  if (options.may != MayInterrupt::all) json["may"] = name(options.may);
+  return json;
 }
 
 Json world_json(const WorldTerms& terms, const Workload& workload) {
@@ -463,6 +505,11 @@ std::string run_text(const SimulationOptions& options, const FleetFile& fleet) {
         fmt::format("schedulers are told predicted times, from {}{}",
                     counted(options.applications->repository().records().size(), "profile"),
                     options.applications->model() != nullptr ? " and a trained model" : ""));
+  if (options.know != Knowledge())
+    said.push_back(fmt::format("schedulers are told {} (oracle the truth)", words(options.know)));
+  if (options.may == MayInterrupt::none) said.push_back("no job may be stopped or moved");
+  if (options.may == MayInterrupt::checkpoint)
+    said.push_back("jobs may be stopped at a price, and not moved for nothing");
   if (options.world.link == LinkSharing::off) said.push_back("jobs do not share links");
   if (options.world.link == LinkSharing::together)
     said.push_back("all transfers on a GPU coincide");

@@ -20,7 +20,7 @@ struct RunArguments {
   std::uint64_t limit = 0, processors_per_gpu = 1;
   std::uint64_t seed = 1;
   bool json = false, timing = false, no_index = false, jitter = false;
-  std::string profiles_repository, time_model;
+  std::string profiles_repository, time_model, know, may = "all";
   std::string faults, forecast = "none", reconfiguration, checkpoint = "30", process_start = "0";
   std::string link = "spread", allocation = "off", sharing, power, power_cap, sample;
   std::vector<std::string> outages, reservations;
@@ -45,10 +45,11 @@ struct RunArguments {
   void add_world_options(CommandLine& command);
   [[nodiscard]] Result<TraceOptions> read_trace_options(std::uint64_t with_seed) const;
   [[nodiscard]] Result<WorldTerms> read_world(const FleetFile& of) const;
+  [[nodiscard]] Result<void> read_knowledge(SimulationOptions& options) const;
 };
 
-/// How a run went, whatever was said and what was not: `run` in the answers.
-Json run_json(const SimulationOptions& options, const FleetFile& fleet);
+/// How a run of this scheduler went, whatever was said and what was not: `run` in the answers.
+Json run_json(const SimulationOptions& options, const FleetFile& fleet, const SchedulerSpec& spec);
 /// Which terms of the physical world were on: `world` in the answers.
 Json world_json(const WorldTerms& terms, const Workload& workload);
 /// The same as a line, of what was said; empty where nothing was.

@@ -49,6 +49,14 @@ class JobFacts {
                                                         int /*profile*/) const {
     return std::nullopt;
   }
+  /// How fast its work goes there, in a unit that is the same for all profiles of the job; asked
+  /// where no time is known of it.
+  [[nodiscard]] virtual std::optional<double> speed_on(JobId, std::size_t /*kind*/,
+                                                       int /*profile*/) const {
+    return std::nullopt;
+  }
+  /// Whether times are known of any job: what cannot do without them is refused where not.
+  [[nodiscard]] virtual bool tells_times() const { return true; }
   /// Whether these times are predictions: then options that make true times wrong do nothing.
   [[nodiscard]] virtual bool predicts() const { return false; }
   /// When a running job is expected to end, by what it reports where it does.

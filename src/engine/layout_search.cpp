@@ -283,6 +283,9 @@ Result<ExpectedWork> expected_work(const SchedulerSetup& setup) {
   if (expected.empty())
     return fail(ErrorKind::bad_usage, "layout", "layout=best needs to know all jobs beforehand",
                 "give a layout, or simulate a workload");
+  if (!setup.facts->tells_times())
+    return fail(ErrorKind::bad_usage, "layout", "layout=best needs to know how long jobs take",
+                "give a layout, or let times be known");
   if (expected.size() > most_expected) expected.resize(most_expected);
   ExpectedWork work;
   work.groups = instance_groups(setup.fleet.graphs());

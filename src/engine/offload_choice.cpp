@@ -18,7 +18,10 @@ struct JobThere {
 
   [[nodiscard]] std::optional<double> time_on(int profile) const {
     const auto time = facts.time_on(job, kind, profile);
-    return time && time->count() > 0 ? std::optional(in_seconds(*time)) : std::nullopt;
+    if (time && time->count() > 0) return in_seconds(*time);
+    // Only ratios matter here.
+    const auto speed = facts.speed_on(job, kind, profile);
+    return speed && *speed > 0 ? std::optional(1 / *speed) : std::nullopt;
   }
 };
 

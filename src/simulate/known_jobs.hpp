@@ -1,7 +1,13 @@
 #pragma once
-// What the simulator tells schedulers about the jobs: the truth, from the workload, or times as
-// they are predicted from what was measured of applications beforehand. A scheduler that should
-// know less, or something wrong, has an option for that.
+// What the simulator tells schedulers about the jobs: the truth, from the workload; less, where
+// that is asked for (knowledge.hpp); or times as they are predicted from what was measured of
+// applications beforehand.
+//
+// Where speeds are not told, what a job takes on the profile that it asks for says what it takes on
+// others: by the ratio that finished jobs of its application and batch showed, where they may teach
+// (there, or by the law of slices), else by the share of the processors, as in the daemon
+// (control/node/job_times.hpp). The profile that it asks for is the smallest that it would be given
+// on the first GPU model of the fleet that has one.
 
 #include <map>
 #include <string>
@@ -11,9 +17,19 @@
 #include "engine/job_facts.hpp"
 #include "forecast/time/application_times.hpp"
 #include "model/job.hpp"
+#include "placement/request_table.hpp"
+#include "simulate/knowledge.hpp"
 #include "simulate/speeds.hpp"
 
 namespace cleave {
+
+/// How much is told; by default everything.
+struct Told {
+  Knowledge knowledge = {};
+  MayInterrupt may = MayInterrupt::all;
+  std::uint64_t seed = 1;                  // of noise
+  const RequestTable* requests = nullptr;  // that `request_ids` are of; for less than the truth
+};
 
 /// The facts of a workload's jobs.
 class KnownJobs final : public JobFacts {
@@ -22,12 +38,7 @@ class KnownJobs final : public JobFacts {
   /// outlive this.
   KnownJobs(const Workload& workload, const Speeds& speeds, const Fleet& fleet,
             const std::vector<RequestId>& request_ids,
-            const ApplicationTimes* applications = nullptr)
-      : workload_(&workload),
-        speeds_(&speeds),
-        fleet_(&fleet),
-        request_ids_(&request_ids),
-        applications_(applications) {}
+            const ApplicationTimes* applications = nullptr, const Told& told = {});
 
   [[nodiscard]] std::int64_t priority(JobId job) const override;
   [[nodiscard]] std::optional<Instant> deadline(JobId job) const override;
@@ -36,7 +47,15 @@ class KnownJobs final : public JobFacts {
   [[nodiscard]] bool restartable(JobId job) const override;
   [[nodiscard]] std::optional<Duration> time_on(JobId job, std::size_t kind,
                                                 int profile) const override;
-  [[nodiscard]] bool predicts() const override { return applications_ != nullptr; }
+  [[nodiscard]] std::optional<double> speed_on(JobId job, std::size_t kind,
+                                               int profile) const override;
+  [[nodiscard]] bool tells_times() const override {
+    return told_.knowledge.times != KnownTimes::unknown;
+  }
+  [[nodiscard]] bool predicts() const override {
+    return applications_ != nullptr || told_.knowledge.times == KnownTimes::noise ||
+           told_.knowledge.speeds != KnownSpeeds::truth;
+  }
   [[nodiscard]] const std::string* user(JobId job) const override;
   [[nodiscard]] const std::string* account(JobId job) const override;
   [[nodiscard]] const std::string* application(JobId job) const override;
@@ -48,7 +67,27 @@ class KnownJobs final : public JobFacts {
   [[nodiscard]] std::vector<BatchRow> batch_rows() const override;
   [[nodiscard]] std::vector<Expected> expected() const override;
 
+  /// A job has run from its beginning to its end on an instance of this profile, and its work took
+  /// so long.
+  void learn(JobId job, std::size_t kind, int profile, Duration seen);
+
  private:
+  /// A profile of a GPU model.
+  struct Cell {
+    std::size_t kind = 0, profile = 0;
+  };
+
+  [[nodiscard]] std::optional<Duration> true_time(JobId id, std::size_t kind, int profile) const;
+  [[nodiscard]] std::optional<Duration> told_time(JobId id, Cell on) const;
+  [[nodiscard]] std::optional<double> told_ns(JobId id, Cell on) const;
+  [[nodiscard]] double true_speed(JobId id, Cell on) const;
+  [[nodiscard]] std::optional<Cell> asked(JobId id) const;
+  [[nodiscard]] bool may_have(JobId id, Cell cell) const;
+  [[nodiscard]] double share(Cell cell) const { return shares_[cell.kind][cell.profile]; }
+  [[nodiscard]] double guessed_speed(JobId id, Cell on) const;
+  [[nodiscard]] std::optional<double> learnt_pace(JobId id, Cell on) const;
+  [[nodiscard]] std::vector<std::vector<double>> learnt_paces(const std::string& application,
+                                                              std::int64_t batch) const;
   [[nodiscard]] const Job& job(JobId id) const { return workload_->jobs[index(id)]; }
 
   const Workload* workload_;
@@ -59,6 +98,13 @@ class KnownJobs final : public JobFacts {
   /// By application and batch: times by GPU model and profile, below zero where unknown.
   mutable std::map<std::pair<std::string, std::int64_t>, std::vector<std::vector<Duration>>>
       predictions_;
+  Told told_;
+  bool all_told_ = true;                     // of times and speeds
+  std::vector<std::vector<double>> shares_;  // by GPU model and profile, where not all is told
+  ProfileRepository learnt_;
+  /// By application and batch: work a second by GPU model and profile; empty where nothing is
+  /// known.
+  mutable std::map<std::pair<std::string, std::int64_t>, std::vector<std::vector<double>>> paces_;
 };
 
 }  // namespace cleave

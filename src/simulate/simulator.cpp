@@ -45,6 +45,8 @@ class Simulation {
       : workload_(workload),
         spec_(spec),
         options_(options),
+        withholds_memory_(told_to(spec, options).memory != KnownMemory::truth),
+        learns_(told_to(spec, options).speeds == KnownSpeeds::learn),
         fleet_(file),
         requests_(file.geometries),
         world_(fleet_, options.reconfiguration,
@@ -52,7 +54,8 @@ class Simulation {
         rates_(workload, fleet_, options.world, world_),
         memory_(workload, options.seed),
         facts_(workload, rates_.table(), fleet_, request_ids_,
-               spec.row->truth ? nullptr : options.applications.get()),
+               spec.row->truth ? nullptr : options.applications.get(),
+               {told_to(spec, options), options.may, options.seed, &requests_}),
         outages_(options.faults, options.seed, fleet_.size()),
         begin_(workload.jobs.empty() ? Instant{} : workload.jobs.front().arrival),
         now_(begin_),
@@ -64,11 +67,14 @@ class Simulation {
         held_(names_users(workload) ? workload.jobs.size() : 0),
         runs_(workload.jobs.size()) {
     for (std::size_t gpu = 0; gpu < fleet_.size(); ++gpu) idles(static_cast<GpuId>(gpu));
-    for (const Request& request : workload.requests)
+    for (Request request : workload.requests) {
+      if (withholds_memory_) request.fits.reset();
       request_ids_.push_back(requests_.intern(request));
+    }
   }
 
   Result<RunSummary> run() {
+    if (const auto able = can_do_with_less(); !able) return std::unexpected(able.error());
     auto forecaster = make_forecaster(options_.forecaster);
     if (!forecaster) return std::unexpected(forecaster.error());
     forecaster_ = forecaster->get();
@@ -106,6 +112,25 @@ class Simulation {
   }
 
  private:
+  static Knowledge told_to(const SchedulerSpec& spec, const SimulationOptions& options) {
+    return spec.row->truth ? Knowledge() : options.know;
+  }
+
+  /// Other schedulers go by what jobs say of being moved and stopped.
+  Result<void> can_do_with_less() const {
+    if (options_.may != MayInterrupt::none || !spec_.row->interrupts) return {};
+    return fail(ErrorKind::bad_usage, fmt::format("scheduler '{}'", shown(spec_.text)),
+                "it stops jobs that run, and no job may be stopped",
+                "allow it to (checkpoint or all), or choose another scheduler");
+  }
+
+  /// A scheduler that stops or moves jobs although none may be is wrong.
+  Result<void> may_interrupt(JobId id) const {
+    if (options_.may != MayInterrupt::none) return {};
+    return fail(ErrorKind::internal, job(id).id,
+                "the scheduler stops or moves a job, which none may", report_it);
+  }
+
   /// A run that leaves the range of the clock, or in which jobs are evicted again and again, ends
   /// here.
   Result<void> within_limits() const {
@@ -610,10 +635,12 @@ class Simulation {
     retime(run.gpu);
   }
 
-  /// A job that ran from its beginning to its end on one instance: its time beside the predicted.
+  /// A job that ran from its beginning to its end on one instance: its time beside the predicted,
+  /// and for others of its application to go by.
   void compare_times(JobId id, const JobRun& run, Duration seen) {
     if (run.mode != RunMode::instance || run.here_from > run.begin) return;
     const int profile = world_.graph(world_[run.gpu]).geometry()[run.placement].profile_index;
+    if (learns_) facts_.learn(id, fleet_[run.gpu].kind, profile, seen);
     if (const auto predicted = facts_.predicted(id, fleet_[run.gpu].kind, profile))
       account_.compare(index(id), {*predicted, seen});
   }
@@ -630,7 +657,8 @@ class Simulation {
           run.restores ? std::min(time - start, options_.checkpoint / 2) : Duration::zero();
       account_.ran(index(id), {time, start, restore}, {before, run.done, left_over},
                    account_.counts_memory() ? capacity(id, run) : std::nullopt);
-      if (options_.applications != nullptr && ending == Ending::finished && before == 0)
+      if ((options_.applications != nullptr || learns_) && ending == Ending::finished &&
+          before == 0)
         compare_times(id, run, time - start - restore);
     } else {
       const Instant waited_until = std::min(run.begin, std::max(now_, run.here_from));
@@ -816,6 +844,7 @@ class Simulation {
   }
 
   Result<void> carry_out(const StopJob& what) {
+    if (auto may = may_interrupt(what.job); !may) return may;
     if (auto runs = must_run(what.job); !runs) return runs;
     const bool early = what.why == StopJob::Why::forecast;
     if (!early) stops(runs_[what.job].gpu);
@@ -828,6 +857,7 @@ class Simulation {
   }
 
   Result<void> carry_out(const CheckpointJob& what) {
+    if (auto may = may_interrupt(what.job); !may) return may;
     if (auto runs = must_run(what.job); !runs) return runs;
     stops(runs_[what.job].gpu);
     const bool saves = keeps(what.job) != Keeps::nothing;
@@ -867,6 +897,7 @@ class Simulation {
   }
 
   Result<void> carry_out(const MigrateJob& what) {
+    if (auto may = may_interrupt(what.job); !may) return may;
     if (auto runs = must_run(what.job); !runs) return runs;
     JobRun& run = runs_[what.job];
     if (run.mode != RunMode::instance)
@@ -901,10 +932,10 @@ class Simulation {
     run.speed = speed;
     join_gpu(what.job, run);
     if (!stays) {
-      if (!(run.speed > 0))
+      if (!(run.speed > 0) && !withholds_memory_)
         return fail(ErrorKind::internal, job(what.job).id,
                     "the scheduler moves a job where it cannot run", report_it);
-      if (!same_size) set_death(what.job, dies_at(what.job, run));
+      if (!same_size || !(run.speed > 0)) set_death(what.job, dies_at(what.job, run));
       if (const auto programmed = program(what.job); !programmed) return programmed;
     }
     retime(left);
@@ -989,6 +1020,7 @@ class Simulation {
   const Workload& workload_;
   const SchedulerSpec& spec_;
   const SimulationOptions& options_;
+  const bool withholds_memory_, learns_;
   Fleet fleet_;  // as it is at the beginning
   RequestTable requests_;
   std::vector<RequestId> request_ids_;  // by Workload::requests

@@ -36,6 +36,7 @@
 #include "model/job.hpp"
 #include "model/run_summary.hpp"
 #include "simulate/faults.hpp"
+#include "simulate/knowledge.hpp"
 #include "simulate/run_observer.hpp"
 #include "simulate/world_terms.hpp"
 
@@ -56,6 +57,10 @@ struct SimulationOptions {
   /// What schedulers are told of times, in place of the truth; null: the truth. Those that are
   /// there to know it (SchedulerRow::truth) know it all the same.
   std::shared_ptr<const ApplicationTimes> applications = {};
+  /// How much schedulers are told, and what they may do. Times and speeds that are not the truth go
+  /// without `applications`.
+  Knowledge know = {};
+  MayInterrupt may = MayInterrupt::all;
   FaultPlan faults = {};
   std::vector<GpuReservation> reservations = {};  // made beforehand; those of a GPU do not overlap
   WorldTerms world = {};
@@ -64,7 +69,8 @@ struct SimulationOptions {
   Progress progress = {};
 };
 
-/// Fails with kind `internal` when the scheduler breaks a law of the hardware.
+/// Fails with kind `internal` when the scheduler breaks a law of the hardware, and with `bad_usage`
+/// when it needs what `options` withhold.
 [[nodiscard]] Result<RunSummary> simulate(const FleetFile& fleet, const Workload& workload,
                                           const SchedulerSpec& spec,
                                           const SimulationOptions& options = {});

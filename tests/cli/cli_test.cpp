@@ -342,6 +342,44 @@ TEST(Compare, HasLowerBoundsBesideWhatTheyBound) {
     }
 }
 
+TEST(Compare, TellsAllSchedulersAsMuchAndSaysHowMuch) {
+  const std::string what =
+      "compare --fleet 3xA100-40GB --generate lab-day --schedulers oracle,dyna-p,full-gpu ";
+  const Json usual = json(what);
+  EXPECT_FALSE(usual["runs"][0]["run"].contains("know"));
+  EXPECT_FALSE(usual["runs"][0]["run"].contains("may"));
+  EXPECT_EQ(json(what + "--may all --know \"times=true;speeds=true;memory=true\""), usual);
+  const Json less = json(what + "--may none --know \"times=unknown;speeds=none\"");
+  EXPECT_EQ(less["runs"][0]["run"]["know"], "speeds=true;times=true;memory=true") << "oracle";
+  EXPECT_EQ(less["runs"][1]["run"]["know"], "speeds=none;times=unknown;memory=true");
+  EXPECT_EQ(less["runs"][1]["run"]["times"], "unknown");
+  EXPECT_EQ(less["runs"][1]["run"]["may"], "none");
+  EXPECT_NE(less["runs"][1]["turnaround_s"], usual["runs"][1]["turnaround_s"]);
+  EXPECT_EQ(less["runs"][2]["turnaround_s"], usual["runs"][2]["turnaround_s"]) << "asks nothing";
+  EXPECT_NE(cleave(what + "--know times=unknown").out.find("told no times (oracle the truth)"),
+            std::string::npos);
+}
+
+TEST(Compare, RefusesWhatCannotBeToldOrDone) {
+  const std::string what =
+      "simulate --fleet 3xA100-40GB --generate lab-day --scheduler online:migration=off ";
+  const auto refusal = [&](const std::string& arguments) {
+    const Outcome outcome = cleave(what + arguments);
+    EXPECT_EQ(outcome.exit_code, 2) << arguments;
+    return outcome.err;
+  };
+  EXPECT_NE(refusal("--know times=often").find("noise:S"), std::string::npos);
+  EXPECT_NE(refusal("--know power=true").find("no option 'power'"), std::string::npos);
+  EXPECT_NE(refusal("--know memory=forecast").find("name one with --forecast"), std::string::npos);
+  EXPECT_NE(refusal("--know memory=none --forecast last-value").find("write memory=forecast"),
+            std::string::npos);
+  refusal("--may sometimes");
+  EXPECT_EQ(cleave(what + "--know memory=forecast --forecast last-value").exit_code, 0);
+  EXPECT_EQ(cleave("simulate --fleet 3xA100-40GB --generate lab-day --scheduler miso --may none")
+                .exit_code,
+            2);
+}
+
 TEST(Simulate, SaysWhoHeldTheSlices) {
   const Scratch scratch;
   const std::string workload = scratch.path("jobs.jsonl");

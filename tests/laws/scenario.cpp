@@ -33,6 +33,7 @@ class Maker {
     priorities();
     users();
     reservations();
+    knowledge();
     return std::move(scenario_);
   }
 
@@ -307,6 +308,18 @@ class Maker {
         from = until + (random.uniform() < 0.5 ? 0ns : seconds(random.uniform() * span / 2));
       }
     }
+  }
+
+  /// What schedulers are told, less than the truth in half of the scenarios. Drawn apart too.
+  void knowledge() {
+    Random random(scenario_.options.seed ^ 0x6b6e6f77);
+    if (random.uniform() < 0.5) return;
+    Knowledge& know = scenario_.options.know;
+    know.times = static_cast<KnownTimes>(random.below(3));
+    if (know.times == KnownTimes::noise) know.noise = random.uniform();
+    know.speeds = static_cast<KnownSpeeds>(random.below(3));
+    if (random.uniform() < 0.3) know.memory = KnownMemory::forecast;
+    if (random.uniform() < 0.3) scenario_.options.may = MayInterrupt::checkpoint;
   }
 
   Random random_;

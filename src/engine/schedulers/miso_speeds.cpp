@@ -18,6 +18,11 @@ double time_on(const SchedulerSetup& setup, JobId job, std::size_t kind, int pro
   return time ? in_seconds(*time) : 0;
 }
 
+/// 0: not known.
+double speed_on(const SchedulerSetup& setup, JobId job, std::size_t kind, int profile) {
+  return setup.facts != nullptr ? setup.facts->speed_on(job, kind, profile).value_or(0) : 0;
+}
+
 /// The part of the largest profile's processors.
 double share(const GpuModel& model, const Profile& profile) {
   const Profile& largest = model.largest();
@@ -39,6 +44,16 @@ std::vector<double> speeds_of(const SchedulerSetup& setup, JobId job, std::size_
     times[i] = time_on(setup, job, kind, static_cast<int>(i));
     if (times[i] > 0 && (shortest == 0 || times[i] < shortest)) shortest = times[i];
     known = known || (times[i] > 0 && geometry.of_profile(static_cast<int>(i)).meets(holds));
+  }
+  if (!known) {
+    // In place of times: what one unit of work takes.
+    for (std::size_t i = 0; i < speeds.size(); ++i) {
+      const double speed = speed_on(setup, job, kind, static_cast<int>(i));
+      if (!(speed > 0)) continue;
+      times[i] = 1 / speed;
+      if (shortest == 0 || times[i] < shortest) shortest = times[i];
+      known = known || geometry.of_profile(static_cast<int>(i)).meets(holds);
+    }
   }
   const double reference = times.front() > 0 ? times.front() : shortest;
   for (std::size_t i = 0; i < speeds.size(); ++i) {

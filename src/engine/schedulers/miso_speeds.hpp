@@ -1,6 +1,7 @@
 #pragma once
-// What `miso` takes a job's speed to be on each profile: from the times that are known of it, or
-// from the SMs where none are, with an error where one is asked for.
+// What `miso` takes a job's speed to be on each profile: from the times that are known of it, from
+// its speeds where no times are, or from the SMs where neither are, with an error where one is
+// asked for.
 
 #include <vector>
 
