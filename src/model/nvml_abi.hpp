@@ -56,6 +56,7 @@ using Device = struct DeviceHandle*;
 using GpuInstance = struct GpuInstanceHandle*;
 using ComputeInstance = struct ComputeInstanceHandle*;
 using EventSet = struct EventSetHandle*;
+using GpmSample = struct GpmSampleHandle*;
 
 inline constexpr std::uint32_t name_size = 96, uuid_size = 96, version_size = 80;
 /// "No instance" in process and event records.
@@ -70,6 +71,12 @@ inline constexpr std::uint32_t mig_disabled = 0, mig_enabled = 1;
 inline constexpr std::uint32_t gpu_instance_profiles = 18, compute_instance_profiles = 9;
 /// The only engine profile of compute instances: engines are shared.
 inline constexpr std::uint32_t engines_shared = 0;
+
+// The versions of the structures of GPU performance monitoring (GPM), which are plain numbers, and
+// the metrics that the newest header knows; each is in percent from 0 to 100.
+inline constexpr std::uint32_t gpm_version = 1, gpm_metrics_most = 333;
+inline constexpr std::uint32_t gpm_graphics = 1, gpm_sm_activity = 2, gpm_sm_occupancy = 3,
+                               gpm_tensor = 5, gpm_dram_bandwidth = 10;
 
 // Bits of nvmlDeviceRegisterEvents.
 inline constexpr std::uint64_t event_xid = 0x8, event_gpu_unavailable = 0x4000;
@@ -208,6 +215,30 @@ struct Utilization {
 };
 static_assert(sizeof(Utilization) == 8);
 
+/// Whether a GPU counts for GPM.
+struct GpmSupport {
+  std::uint32_t version, is_supported_device;
+};
+static_assert(sizeof(GpmSupport) == 8);
+
+/// One metric of GPM; the texts may be null.
+struct GpmMetric {
+  std::uint32_t metric_id;
+  Return answer;
+  double value;
+  const char *short_name, *long_name, *unit;
+};
+static_assert(sizeof(GpmMetric) == 40 && offsetof(GpmMetric, value) == 8);
+
+/// Metrics between two samples. Headers differ in the room for metrics: only the first
+/// `metrics_count` are there.
+struct GpmMetricsGet {
+  std::uint32_t version, metrics_count;
+  GpmSample sample1, sample2;
+  std::array<GpmMetric, gpm_metrics_most> metrics;
+};
+static_assert(sizeof(GpmMetricsGet) == 13344 && offsetof(GpmMetricsGet, metrics) == 24);
+
 /// One event of an event set.
 struct EventData {
   Device device;
@@ -316,7 +347,13 @@ constexpr std::uint32_t version_word(std::uint32_t version) {
   X(nvmlEventSetCreate, (EventSet* set)) \
   X(nvmlDeviceRegisterEvents, (Device device, std::uint64_t types, EventSet set)) \
   X(nvmlEventSetWait_v2, (EventSet set, EventData* data, std::uint32_t timeout_ms)) \
-  X(nvmlEventSetFree, (EventSet set))
+  X(nvmlEventSetFree, (EventSet set)) \
+  X(nvmlGpmQueryDeviceSupport, (Device device, GpmSupport* support)) \
+  X(nvmlGpmSampleAlloc, (GpmSample* sample)) \
+  X(nvmlGpmSampleFree, (GpmSample sample)) \
+  X(nvmlGpmSampleGet, (Device device, GpmSample sample)) \
+  X(nvmlGpmMigSampleGet, (Device device, std::uint32_t instance_id, GpmSample sample)) \
+  X(nvmlGpmMetricsGet, (void* metrics)) /* GpmMetricsGet, whose length headers disagree on */
 
 // Further functions that other programs (nvtop, gpustat, hwloc, Slurm, pynvml) call; only the
 // simulated library has these.

@@ -38,14 +38,32 @@ double draw_watts(const Board& board, const GpuRecord& record) {
   return in_watts(power_of(*board.model, loads).total);
 }
 
-double energy_joules(const GpuRecord& record, std::int64_t now) {
-  // After a reboot the clock restarts, and `since_ns` lies in the future.
-  const auto time =
-      static_cast<double>(now - std::clamp<std::int64_t>(record.since_ns, 0, now)) * 1e-9;
-  return record.energy_j + record.power_w * time;
+namespace {
+
+/// Seconds since the record was changed. After a reboot the clock restarts, and `since_ns` lies in
+/// the future.
+double unaccounted(const GpuRecord& record, std::int64_t now) {
+  return static_cast<double>(now - std::clamp<std::int64_t>(record.since_ns, 0, now)) * 1e-9;
 }
 
-void account_before(GpuRecord& record, std::int64_t now) {
+}  // namespace
+
+double energy_joules(const GpuRecord& record, std::int64_t now) {
+  return record.energy_j + record.power_w * unaccounted(record, now);
+}
+
+double busy_seconds(const Board& board, const GpuRecord& record, std::optional<std::size_t> slot,
+                    std::int64_t now) {
+  const double before = slot ? record.gpu_instances[*slot].busy_s : record.busy_s;
+  const double share = slot ? busy_share(board, record, *slot) : busy_share(board, record);
+  return before + share * unaccounted(record, now);
+}
+
+void account_before(const Board& board, GpuRecord& record, std::int64_t now) {
+  record.busy_s = busy_seconds(board, record, std::nullopt, now);
+  for (std::size_t slot = 0; slot < instance_slots; ++slot)
+    if (GpuInstanceRecord& instance = record.gpu_instances[slot]; instance.serial != 0)
+      instance.busy_s = busy_seconds(board, record, slot, now);
   record.energy_j = energy_joules(record, now);
   record.since_ns = now;
 }

@@ -1,7 +1,6 @@
 #pragma once
-// Power and energy of a simulated GPU. Power depends on how busy its processes keep it and is
-// constant between two changes of its record, so energy is power times time, added up at each
-// change.
+// Power, energy and busy time of a simulated GPU. How busy its processes keep it, and so its power,
+// are constant between two changes of its record; energy and busy time are added up at each change.
 
 #include "nvmlsim/board.hpp"
 #include "nvmlsim/state.hpp"
@@ -21,8 +20,13 @@ double draw_watts(const Board& board, const GpuRecord& record);
 /// The energy used until `now`.
 double energy_joules(const GpuRecord& record, std::int64_t now);
 
+/// How long it has been busy until `now`: the GPU instance of this slot, or the whole GPU. An hour
+/// at half of its processors is half an hour.
+double busy_seconds(const Board& board, const GpuRecord& record, std::optional<std::size_t> slot,
+                    std::int64_t now);
+
 /// Call these before and after changing a record.
-void account_before(GpuRecord& record, std::int64_t now);
+void account_before(const Board& board, GpuRecord& record, std::int64_t now);
 void account_after(const Board& board, GpuRecord& record);
 
 }  // namespace cleave::sim

@@ -7,7 +7,7 @@
 
 namespace cleave::sim {
 
-constinit std::mutex session_mutex, boards_mutex, presences_mutex, events_mutex;
+constinit std::mutex session_mutex, boards_mutex, presences_mutex, events_mutex, samples_mutex;
 
 namespace {
 
@@ -16,9 +16,11 @@ void take_all() {
   boards_mutex.lock();
   presences_mutex.lock();
   events_mutex.lock();
+  samples_mutex.lock();
 }
 
 void let_all_go() {
+  samples_mutex.unlock();
   events_mutex.unlock();
   presences_mutex.unlock();
   boards_mutex.unlock();

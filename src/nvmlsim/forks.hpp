@@ -9,6 +9,7 @@
 
 namespace cleave::sim {
 
-extern constinit std::mutex session_mutex, boards_mutex, presences_mutex, events_mutex;
+extern constinit std::mutex session_mutex, boards_mutex, presences_mutex, events_mutex,
+    samples_mutex;
 
 }  // namespace cleave::sim

@@ -123,6 +123,10 @@ std::string flaw_of(const Board& board, const GpuRecord& record) {
   if (instances > 0 && record.mig_enabled == 0) return "it has instances with MIG off";
   if (!std::isfinite(record.energy_j) || record.energy_j < 0 || !std::isfinite(record.power_w))
     return "its energy or power is not a number";
+  const auto is_time = [](double seconds) { return std::isfinite(seconds) && seconds >= 0; };
+  if (!is_time(record.busy_s) ||
+      !std::ranges::all_of(record.gpu_instances, is_time, &GpuInstanceRecord::busy_s))
+    return "its busy time is not a number";
   if (std::string flaw = compute_flaw(board, record); !flaw.empty()) return flaw;
   return process_flaw(board, record);
 }
@@ -266,10 +270,36 @@ std::uint64_t capacity_bytes(const Board& board, const GpuRecord& record,
          bytes_per_mib;
 }
 
-double busy_share(const GpuRecord& record) {
+namespace {
+
+/// What the processes on the compute instance, or on the whole GPU (0), want together.
+double busy_on(const GpuRecord& record, std::uint64_t compute) {
   double sum = 0;
-  for (std::uint32_t i = 0; i < process_count(record); ++i) sum += record.processes[i].busy;
+  for (std::uint32_t i = 0; i < process_count(record); ++i)
+    if (record.processes[i].compute == compute) sum += record.processes[i].busy;
   return std::isfinite(sum) ? std::clamp(sum, 0.0, 1.0) : 0;
+}
+
+/// Compute slices that are busy in the GPU instance.
+double busy_slices(const GpuRecord& record, std::size_t slot) {
+  double slices = 0;
+  for (const ComputeInstanceRecord& compute : record.compute_instances)
+    if (compute.serial != 0 && compute.gpu_instance == slot)
+      slices += compute.slices * busy_on(record, compute.serial);
+  return slices;
+}
+
+}  // namespace
+
+double busy_share(const Board& board, const GpuRecord& record) {
+  double slices = busy_on(record, 0) * board.model->compute.value;
+  for (std::size_t slot = 0; slot < instance_slots; ++slot) slices += busy_slices(record, slot);
+  return std::clamp(slices / board.model->compute.value, 0.0, 1.0);
+}
+
+double busy_share(const Board& board, const GpuRecord& record, std::size_t slot) {
+  const int slices = placement_of(board, record, slot).profile->compute.value;
+  return std::clamp(busy_slices(record, slot) / slices, 0.0, 1.0);
 }
 
 }  // namespace cleave::sim

@@ -58,7 +58,9 @@ std::uint64_t used_bytes(const GpuRecord& record, std::size_t slot);
 std::uint64_t capacity_bytes(const Board& board, const GpuRecord& record,
                              std::optional<std::size_t> slot);
 
-/// The share of the time in which its processes keep a whole GPU busy.
-double busy_share(const GpuRecord& record);
+/// The share of its processors that its processes keep busy, from 0 to 1: of a whole GPU, or of the
+/// GPU instance in this slot.
+double busy_share(const Board& board, const GpuRecord& record);
+double busy_share(const Board& board, const GpuRecord& record, std::size_t slot);
 
 }  // namespace cleave::sim

@@ -17,7 +17,8 @@ enum class HandleKind : std::uint8_t {
   gpu_instance = 2,
   compute_instance = 3,
   mig_device = 4,
-  event_set = 5
+  event_set = 5,
+  gpm_sample = 6
 };
 
 /// A handle taken apart.
@@ -43,7 +44,7 @@ template <class Handle>
 HandleParts parts_of(Handle handle) {
   const auto bits = std::bit_cast<std::uint64_t>(handle);
   const std::uint64_t kind = bits >> kind_shift;
-  if (kind < 1 || kind > 5) return {};
+  if (kind < 1 || kind > 6) return {};
   return {static_cast<HandleKind>(kind), static_cast<std::uint32_t>(bits >> gpu_shift & 0xffU),
           bits & ((1ULL << gpu_shift) - 1)};
 }

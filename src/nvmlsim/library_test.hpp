@@ -38,6 +38,8 @@ struct Functions {
   using ProcessInfo1 = nvml::ProcessInfo1;
   using Utilization = nvml::Utilization;
   using EventData = nvml::EventData;
+  using GpmSample = nvml::GpmSample;
+  using GpmSupport = nvml::GpmSupport;
   using DeviceAttributes = nvml::DeviceAttributes;
   using GpuInstancePlacement = nvml::GpuInstancePlacement;
   using ComputeInstancePlacement = nvml::ComputeInstancePlacement;

@@ -201,7 +201,7 @@ GpuRecord& GpuAccess::draft() {
   const std::size_t count = std::min(now.process_count, most_processes);
   std::memcpy(static_cast<void*>(&next), &now, without_processes + count * sizeof(ProcessRecord));
   next.process_count = static_cast<std::uint32_t>(count);
-  account_before(next, now_ns());
+  account_before(*board_, next, now_ns());
   return next;
 }
 

@@ -104,7 +104,7 @@ Return create_gpu_instance(Node& node, std::uint32_t gpu, std::uint32_t profile_
   const auto slot = free_slot(now.record().gpu_instances);
   if (!slot) return insufficient_resources;
   serial = node.next_serial();
-  now.draft().gpu_instances[*slot] = {serial, placement, {}};
+  now.draft().gpu_instances[*slot] = {serial, 0, placement, {}};
   now.commit();
   return success;
 }

@@ -16,7 +16,7 @@
 namespace cleave::sim {
 
 inline constexpr std::uint64_t state_magic = 0x65646f6e6d697363;  // "csimnode"
-inline constexpr std::uint32_t state_version = 2;
+inline constexpr std::uint32_t state_version = 3;
 /// The most GPU instances, and the most compute instances, on a GPU: no model has more slices.
 inline constexpr std::uint32_t instance_slots = 8;
 inline constexpr std::uint32_t most_processes = 128;  // on one GPU
@@ -32,6 +32,7 @@ struct Uuid {
 /// A GPU instance; serial 0: none. A node never reuses a serial, for instances of either kind.
 struct GpuInstanceRecord {
   std::uint64_t serial;
+  double busy_s;           // how long it has been busy, until the record's `since_ns`
   std::uint8_t placement;  // number in the model's Geometry of all its profiles
   std::array<std::uint8_t, 7> unused;
 };
@@ -57,6 +58,7 @@ struct ProcessRecord {
 struct GpuRecord {
   std::uint32_t mig_enabled, mig_wanted;  // they differ while a change of mode is pending
   std::uint32_t process_count, unused;
+  double busy_s;          // how long the whole GPU has been busy, until `since_ns`
   double energy_j;        // until `since_ns`
   double power_w;         // from then on
   std::int64_t since_ns;  // by the clock that counts from boot

@@ -6,10 +6,12 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <iterator>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -48,7 +50,47 @@ std::vector<std::pair<std::string, std::string>> with(
   return more;
 }
 
-std::vector<StructRow> structures() {
+std::vector<StructRow> monitoring_structures() {
+  return {
+      {"Memory", "nvmlMemory_t", {{"total", "total"}, {"free", "free"}, {"used", "used"}}},
+      {"Memory2",
+       "nvmlMemory_v2_t",
+       {{"version", "version"},
+        {"total", "total"},
+        {"reserved", "reserved"},
+        {"free", "free"},
+        {"used", "used"}}},
+      {"ProcessInfo1", "nvmlProcessInfo_v1_t", {{"pid", "pid"}, {"used_memory", "usedGpuMemory"}}},
+      {"ProcessInfo",
+       "nvmlProcessInfo_t",
+       {{"pid", "pid"},
+        {"used_memory", "usedGpuMemory"},
+        {"gpu_instance_id", "gpuInstanceId"},
+        {"compute_instance_id", "computeInstanceId"}}},
+      {"Utilization", "nvmlUtilization_t", {{"gpu", "gpu"}, {"memory", "memory"}}},
+      {"GpmSupport",
+       "nvmlGpmSupport_t",
+       {{"version", "version"}, {"is_supported_device", "isSupportedDevice"}}},
+      {"GpmMetric",
+       "nvmlGpmMetric_t",
+       {{"metric_id", "metricId"}, {"answer", "nvmlReturn"}, {"value", "value"}}},
+      {"EventData",
+       "nvmlEventData_t",
+       {{"device", "device"},
+        {"type", "eventType"},
+        {"data", "eventData"},
+        {"gpu_instance_id", "gpuInstanceId"},
+        {"compute_instance_id", "computeInstanceId"}}},
+      {"PciInfo",
+       "nvmlPciInfo_t",
+       {{"bus_id_legacy", "busIdLegacy"},
+        {"domain", "domain"},
+        {"pci_device_id", "pciDeviceId"},
+        {"bus_id", "busId"}}},
+  };
+}
+
+std::vector<StructRow> instance_structures() {
   const std::vector<std::pair<std::string, std::string>> compute = {
       {"info.id", "id"},
       {"info.slice_count", "sliceCount"},
@@ -94,35 +136,6 @@ std::vector<StructRow> structures() {
         {"gpu_instance_slice_count", "gpuInstanceSliceCount"},
         {"compute_instance_slice_count", "computeInstanceSliceCount"},
         {"memory_size_mb", "memorySizeMB"}}},
-      {"Memory", "nvmlMemory_t", {{"total", "total"}, {"free", "free"}, {"used", "used"}}},
-      {"Memory2",
-       "nvmlMemory_v2_t",
-       {{"version", "version"},
-        {"total", "total"},
-        {"reserved", "reserved"},
-        {"free", "free"},
-        {"used", "used"}}},
-      {"ProcessInfo1", "nvmlProcessInfo_v1_t", {{"pid", "pid"}, {"used_memory", "usedGpuMemory"}}},
-      {"ProcessInfo",
-       "nvmlProcessInfo_t",
-       {{"pid", "pid"},
-        {"used_memory", "usedGpuMemory"},
-        {"gpu_instance_id", "gpuInstanceId"},
-        {"compute_instance_id", "computeInstanceId"}}},
-      {"Utilization", "nvmlUtilization_t", {{"gpu", "gpu"}, {"memory", "memory"}}},
-      {"EventData",
-       "nvmlEventData_t",
-       {{"device", "device"},
-        {"type", "eventType"},
-        {"data", "eventData"},
-        {"gpu_instance_id", "gpuInstanceId"},
-        {"compute_instance_id", "computeInstanceId"}}},
-      {"PciInfo",
-       "nvmlPciInfo_t",
-       {{"bus_id_legacy", "busIdLegacy"},
-        {"domain", "domain"},
-        {"pci_device_id", "pciDeviceId"},
-        {"bus_id", "busId"}}},
   };
 }
 
@@ -139,6 +152,13 @@ const std::vector<std::pair<std::string, std::string>> numbers = {
     {"engines_shared", "NVML_COMPUTE_INSTANCE_ENGINE_PROFILE_SHARED"},
     {"event_xid", "nvmlEventTypeXidCriticalError"},
     {"event_gpu_unavailable", "nvmlEventTypeGpuUnavailableError"},
+    {"gpm_version", "NVML_GPM_SUPPORT_VERSION"},
+    {"gpm_version", "NVML_GPM_METRICS_GET_VERSION"},
+    {"gpm_graphics", "NVML_GPM_METRIC_GRAPHICS_UTIL"},
+    {"gpm_sm_activity", "NVML_GPM_METRIC_SM_UTIL"},
+    {"gpm_sm_occupancy", "NVML_GPM_METRIC_SM_OCCUPANCY"},
+    {"gpm_tensor", "NVML_GPM_METRIC_ANY_TENSOR_UTIL"},
+    {"gpm_dram_bandwidth", "NVML_GPM_METRIC_DRAM_BW_UTIL"},
     {"ClockType::graphics", "NVML_CLOCK_GRAPHICS"},
     {"ClockType::sm", "NVML_CLOCK_SM"},
     {"ClockType::memory", "NVML_CLOCK_MEM"},
@@ -248,7 +268,9 @@ Checks checks_of(const std::string& header, const std::string& text) {
     out << "static_assert(" << condition << ");\n";
     ++checks.made;
   };
-  for (const auto& [ours, theirs, members] : structures()) {
+  std::vector<StructRow> structures = instance_structures();
+  std::ranges::move(monitoring_structures(), std::back_inserter(structures));
+  for (const auto& [ours, theirs, members] : structures) {
     hold(theirs, fmt::format("sizeof({}) == sizeof(::{})", ours, theirs));
     for (const auto& [mine, its] : members)
       hold(theirs, fmt::format("offsetof({}, {}) == offsetof(::{}, {})", ours, mine, theirs, its));

@@ -67,6 +67,7 @@ constexpr auto consequences = std::to_array<MissingRow>({
     {"nvmlDeviceGetPowerUsage", "power is not known"},
     {"nvmlDeviceGetEnforcedPowerLimit", "the power limit is not known"},
     {"nvmlDeviceGetTotalEnergyConsumption", "energy is not known"},
+    {"nvmlGpm", "how busy instances are is not counted"},
     {"nvmlEvent", "lost GPUs are noticed only at the next call"},
     {"nvmlDeviceRegisterEvents", "lost GPUs are noticed only at the next call"},
     {"nvmlDeviceGetSupportedEventTypes", "lost GPUs are noticed only at the next call"},

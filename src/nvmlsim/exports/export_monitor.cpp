@@ -182,7 +182,8 @@ Return nvmlDeviceGetUtilizationRates(Device device, Utilization* rates) {
   return on_whole_gpu(device, [&](GpuAccess& access) {
     if (rates == nullptr) return invalid_argument;
     if (access.record().mig_enabled != 0) return not_supported;
-    const auto percent = static_cast<std::uint32_t>(std::lround(100 * busy_share(access.record())));
+    const auto percent =
+        static_cast<std::uint32_t>(std::lround(100 * busy_share(access.board(), access.record())));
     *rates = {percent, percent / 2};  // memory: invented
     return success;
   });

@@ -224,12 +224,6 @@
   X(nvmlDeviceClearAccountingPids) \
   X(nvmlDeviceClearFieldValues) \
   X(nvmlDeviceGetSupportedEventTypesV) \
-  X(nvmlGpmQueryDeviceSupport) \
-  X(nvmlGpmSampleAlloc) \
-  X(nvmlGpmSampleFree) \
-  X(nvmlGpmSampleGet) \
-  X(nvmlGpmMigSampleGet) \
-  X(nvmlGpmMetricsGet) \
   X(nvmlGpmQueryIfStreamingEnabled) \
   X(nvmlGpmSetStreamingEnabled)
 
