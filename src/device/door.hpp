@@ -136,6 +136,18 @@ struct MemoryUse {
   std::uint64_t total_bytes = 0, used_bytes = 0;
 };
 
+/// What GPU performance monitoring (GPM) counted of a GPU instance or a GPU: means over a time, as
+/// shares of it from 0 to 1. What the driver does not count is empty.
+struct BusyShares {
+  std::optional<double> sm_activity;      // processors with work
+  std::optional<double> sm_occupancy;     // warps there, of those that fit
+  std::optional<double> tensor_activity;  // tensor cores at work
+  std::optional<double> dram_activity;    // of the memory's bandwidth
+};
+
+/// Where a count of GPM begins: with this call, or where the last one ended.
+enum class Counting : std::uint8_t { anew, on };
+
 /// Something that the driver reports on its own.
 struct GpuEvent {
   enum class Kind : std::uint8_t { xid, unavailable, other };
@@ -212,6 +224,14 @@ class Door {
   [[nodiscard]] virtual DriverAnswer<std::uint32_t> power_limit_milliwatts(GpuIndex gpu) = 0;
   /// Since the driver was loaded.
   [[nodiscard]] virtual DriverAnswer<std::uint64_t> energy_millijoules(GpuIndex gpu) = 0;
+
+  /// How busy the GPU instance, or else the whole GPU, was since the last call about it. Empty
+  /// where the count begins with this call. Calls about one must be 100 ms apart or more.
+  /// not_supported: the GPU or its driver does not count; doors need not.
+  [[nodiscard]] virtual DriverAnswer<std::optional<BusyShares>> busy_shares(
+      GpuIndex, std::optional<GpuInstanceId>, Counting) {
+    return std::unexpected(Refusal{nvml::Return::not_supported, "nvmlGpmQueryDeviceSupport"});
+  }
 
   /// The next event of any GPU; empty when the time is up.
   [[nodiscard]] virtual DriverAnswer<std::optional<GpuEvent>> wait_event(

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,8 +25,9 @@ class MemoryDoor final : public Door {
   /// Called after each successful change, with its name.
   std::function<void(std::string_view call)> done;
   std::vector<LiveProcess> running;
-  bool used_stay = false;          // compute instances with a process cannot be destroyed
-  std::vector<std::string> calls;  // made so far
+  bool used_stay = false;            // compute instances with a process cannot be destroyed
+  std::vector<std::string> calls;    // made so far
+  std::optional<BusyShares> shares;  // of all instances; empty: it does not count
   bool says_names = true;
   bool mig = true;
   std::uint32_t index = 0;  // the others are not there
@@ -187,6 +189,15 @@ class MemoryDoor final : public Door {
   DriverAnswer<std::uint64_t> energy_millijoules(GpuIndex) override {
     return told("energy_millijoules", [&] { return std::uint64_t{1} << 63; });
   }
+  DriverAnswer<std::optional<BusyShares>> busy_shares(GpuIndex,
+                                                      std::optional<GpuInstanceId> instance,
+                                                      Counting counting) override {
+    if (!shares) return no_way(nvml::Return::not_supported, "busy_shares");
+    return told("busy_shares", [&] {
+      const bool first = counted_.insert(instance).second || counting == Counting::anew;
+      return first ? std::optional<BusyShares>{} : shares;
+    });
+  }
   DriverAnswer<std::optional<GpuEvent>> wait_event(std::chrono::milliseconds) override {
     return told("wait_event", [&] { return std::optional<GpuEvent>{}; });
   }
@@ -248,6 +259,7 @@ class MemoryDoor final : public Door {
 
   const GpuModel& model_;
   int uuids_ = 0;
+  std::set<std::optional<GpuInstanceId>> counted_;  // a count of theirs has begun
 };
 
 }  // namespace cleave

@@ -54,11 +54,11 @@ NvmlDoor::NvmlDoor(const nvml::Functions& functions) : nvml_(&functions) {}
 
 NvmlDoor::~NvmlDoor() {
   stop_listening();
+  stop_all_counting();
 }
 
 std::unexpected<Refusal> NvmlDoor::gave_up(GpuIndex gpu, Refusal refusal) {
-  if (refused_with(refusal, {invalid_argument, not_found, gpu_is_lost, uninitialized}))
-    devices_.erase(gpu);
+  if (refused_with(refusal, {invalid_argument, not_found, gpu_is_lost, uninitialized})) forget(gpu);
   return std::unexpected(std::move(refusal));
 }
 
@@ -143,6 +143,7 @@ DriverAnswer<nvml::Return> NvmlDoor::set_mig_mode(GpuIndex gpu, bool enabled) {
       *handle, enabled ? nvml::mig_enabled : nvml::mig_disabled, &activation);
   // The change may have reset the GPU, which invalidates all handles.
   stop_listening();
+  stop_all_counting();
   devices_.clear();
   if (!done) return gave_up(gpu, done.error());
   return activation;

@@ -61,6 +61,9 @@ class NvmlDoor : public Door {
   DriverAnswer<std::uint32_t> power_milliwatts(GpuIndex gpu) override;
   DriverAnswer<std::uint32_t> power_limit_milliwatts(GpuIndex gpu) override;
   DriverAnswer<std::uint64_t> energy_millijoules(GpuIndex gpu) override;
+  DriverAnswer<std::optional<BusyShares>> busy_shares(GpuIndex gpu,
+                                                      std::optional<GpuInstanceId> instance,
+                                                      Counting counting) override;
   DriverAnswer<std::optional<GpuEvent>> wait_event(std::chrono::milliseconds at_most) override;
 
  private:
@@ -80,6 +83,13 @@ class NvmlDoor : public Door {
   DriverAnswer<nvml::EventSet> listening();
   void stop_listening();
   std::optional<GpuIndex> index_of(nvml::Device device);
+  DriverAnswer<void> may_count(GpuIndex gpu, nvml::Device device);
+  DriverAnswer<nvml::GpmSample> new_sample(nvml::Device device,
+                                           std::optional<GpuInstanceId> instance);
+  /// Forgets the handles of the GPU, all of which may be invalid.
+  void forget(GpuIndex gpu);
+  void stop_counting(GpuIndex gpu, std::optional<GpuInstanceId> instance);
+  void stop_all_counting();
   /// Passes a refusal on. Forgets a device handle that may be invalid, so that the next call asks
   /// for it again.
   std::unexpected<Refusal> gave_up(GpuIndex gpu, Refusal refusal);
@@ -87,6 +97,10 @@ class NvmlDoor : public Door {
   std::unique_ptr<NvmlLibrary> library_;  // empty over functions of a test
   const nvml::Functions* nvml_;
   std::map<GpuIndex, nvml::Device> devices_;
+  /// The last sample of each count of GPM.
+  std::map<std::pair<GpuIndex, std::optional<GpuInstanceId>>, nvml::GpmSample> samples_;
+  /// Why a GPU does not count, as far as it was asked; until its handle is forgotten.
+  std::map<GpuIndex, DriverAnswer<void>> may_count_;
   nvml::EventSet events_ = nullptr;
 };
 

@@ -142,6 +142,7 @@ DriverAnswer<LiveGpuInstance> NvmlDoor::create_gpu_instance(GpuIndex gpu, Profil
 DriverAnswer<void> NvmlDoor::destroy_gpu_instance(GpuIndex gpu, GpuInstanceId instance) {
   const auto found = instance_handle(gpu, instance);
   if (!found) return std::unexpected(found.error());
+  stop_counting(gpu, instance);  // another may get its number
   return of_fresh_handle(*found, CLEAVE_NVML(nvmlGpuInstanceDestroy)(*found),
                          [&] { return instance_handle(gpu, instance); });
 }

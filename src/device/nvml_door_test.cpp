@@ -337,6 +337,115 @@ TEST(NvmlDoor, AProcessToldTwiceIsOne) {
   EXPECT_EQ(told({}, Return::gpu_is_lost), text(Return::gpu_is_lost));
 }
 
+/// A driver that counts: what it was asked, and what it has allocated.
+struct CountingScript {
+  Return support = Return::success, sample = Return::success, metrics = Return::success;
+  std::uint32_t supported = 1;
+  double percent = 50;
+  int asked = 0, alive = 0, samples = 0;
+  std::vector<std::uint32_t> instances;  // of samples, in order
+} counting;
+
+Functions counting_functions() {
+  counting = {};
+  Functions f = some_functions();
+  f.nvmlGpmQueryDeviceSupport = [](Device, GpmSupport* support) {
+    ++counting.asked;
+    EXPECT_EQ(support->version, gpm_version);
+    support->is_supported_device = counting.supported;
+    return counting.support;
+  };
+  f.nvmlGpmSampleAlloc = [](GpmSample* sample) {
+    static std::array<int, 64> places;
+    ++counting.alive;
+    *sample =
+        reinterpret_cast<GpmSample>(&places[static_cast<std::size_t>(counting.samples++) % 64]);
+    return Return::success;
+  };
+  f.nvmlGpmSampleFree = [](GpmSample sample) {
+    EXPECT_NE(sample, nullptr);
+    --counting.alive;
+    return Return::success;
+  };
+  f.nvmlGpmSampleGet = [](Device, GpmSample) { return counting.sample; };
+  f.nvmlGpmMigSampleGet = [](Device, std::uint32_t instance, GpmSample) {
+    counting.instances.push_back(instance);
+    return counting.sample;
+  };
+  f.nvmlGpmMetricsGet = [](void* metrics) {
+    auto* const asked = static_cast<GpmMetricsGet*>(metrics);
+    EXPECT_EQ(asked->version, gpm_version);
+    EXPECT_NE(asked->sample1, asked->sample2);
+    for (std::uint32_t i = 0; i < asked->metrics_count; ++i) {
+      GpmMetric& metric = asked->metrics[i];
+      metric.answer = metric.metric_id == gpm_tensor ? Return::not_supported : Return::success;
+      metric.value = counting.percent;
+    }
+    return counting.metrics;
+  };
+  return f;
+}
+
+TEST(NvmlDoor, CountsFromOneCallToTheNext) {
+  const Functions functions = counting_functions();
+  {
+    NvmlDoor door(functions);
+    const auto ask = [&](Counting how) { return door.busy_shares(gpu0, GpuInstanceId{3}, how); };
+    const auto begun = ask(Counting::on);
+    ASSERT_TRUE(begun);
+    EXPECT_FALSE(*begun) << "there is nothing to compare with";
+    const auto shares = ask(Counting::on);
+    ASSERT_TRUE(shares && *shares);
+    EXPECT_EQ((*shares)->sm_activity, 0.5);
+    EXPECT_EQ((*shares)->sm_occupancy, 0.5);
+    EXPECT_EQ((*shares)->dram_activity, 0.5);
+    EXPECT_FALSE((*shares)->tensor_activity) << "the driver does not have it";
+    const auto anew = ask(Counting::anew);
+    ASSERT_TRUE(anew);
+    EXPECT_FALSE(*anew);
+    EXPECT_EQ(counting.instances, std::vector<std::uint32_t>(3, 3U));
+    EXPECT_EQ(counting.alive, 1);
+    counting.percent = 150;
+    EXPECT_FALSE(ask(Counting::on).value().value().sm_activity) << "no share";
+    counting.metrics = Return::invalid_argument;
+    EXPECT_EQ(ask(Counting::on).error().code, Return::invalid_argument);
+    EXPECT_TRUE(door.busy_shares(gpu0, {}, Counting::on)) << "the whole GPU has a count of its own";
+    EXPECT_EQ(counting.alive, 2);
+    counting.sample = Return::gpu_is_lost;
+    EXPECT_EQ(ask(Counting::on).error().code, Return::gpu_is_lost);
+    EXPECT_EQ(counting.alive, 0) << "what was counted before is of no use";
+    counting.sample = Return::success;
+    EXPECT_TRUE(ask(Counting::on));
+  }
+  EXPECT_EQ(counting.alive, 0);
+}
+
+TEST(NvmlDoor, DoesNotAskAgainWhereNothingIsCounted) {
+  const auto ask_thrice = [](const Functions& functions) {
+    NvmlDoor door(functions);
+    Return code = Return::success;
+    for (int i = 0; i < 3; ++i) {
+      const auto answer = door.busy_shares(gpu0, GpuInstanceId{3}, Counting::on);
+      code = answer ? Return::success : answer.error().code;
+    }
+    return code;
+  };
+  Functions functions = counting_functions();
+  counting.supported = 0;
+  EXPECT_EQ(ask_thrice(functions), Return::not_supported);
+  EXPECT_EQ(counting.asked, 1);
+  EXPECT_EQ(counting.samples, 0);
+  functions = counting_functions();
+  counting.sample = Return::no_permission;
+  EXPECT_EQ(ask_thrice(functions), Return::no_permission);
+  EXPECT_EQ(counting.samples, 1);
+  functions = counting_functions();
+  counting.support = Return::unknown;
+  EXPECT_EQ(ask_thrice(functions), Return::unknown);
+  EXPECT_EQ(counting.asked, 3) << "this may pass";
+  EXPECT_EQ(ask_thrice(some_functions()), Return::function_not_found);
+}
+
 TEST(NvmlLibrary, SaysWhatIsMissing) {
   const auto nothing = NvmlLibrary::open("/nowhere/libnvidia-ml.so.1");
   ASSERT_FALSE(nothing);

@@ -98,6 +98,13 @@ void members(V& visit, MemoryUse& x) {
   visit("used_bytes", x.used_bytes);
 }
 template <class V>
+void members(V& visit, BusyShares& x) {
+  visit("sm_activity", x.sm_activity);
+  visit("sm_occupancy", x.sm_occupancy);
+  visit("tensor_activity", x.tensor_activity);
+  visit("dram_activity", x.dram_activity);
+}
+template <class V>
 void members(V& visit, GpuEvent& x) {
   visit("kind", x.kind);
   visit("gpu", x.gpu);
@@ -184,6 +191,8 @@ struct MemberReader {
       std::underlying_type_t<T> number{};
       (*this)(key, number);
       value = static_cast<T>(number);
+    } else if constexpr (std::is_floating_point_v<T>) {
+      value = in.number_if(key).value_or(0);
     } else if constexpr (std::is_integral_v<T>) {
       using Limits = std::numeric_limits<T>;
       value = static_cast<T>(in.integer(key, Limits::min(), Limits::max()));
@@ -255,7 +264,8 @@ AnyAnswer answer_from(JsonReader& in) {
   }
 }
 
-/// The arguments of each call; a placement is optional.
+/// The arguments of each call; a placement is optional, and so is an instance if the GPU may stand
+/// for it.
 enum Takes : unsigned {
   gpu_ = 1,
   instance_ = 2,
@@ -263,7 +273,9 @@ enum Takes : unsigned {
   profile_ = 8,
   placement_ = 16,
   enabled_ = 32,
-  time_ = 64
+  time_ = 64,
+  counting_ = 128,
+  maybe_instance_ = 256
 };
 
 struct CallRow {
@@ -302,6 +314,8 @@ constexpr auto calls = std::to_array<CallRow>({
     {DoorCall::power_milliwatts, "power_milliwatts", gpu_, of<std::uint32_t>},
     {DoorCall::power_limit_milliwatts, "power_limit_milliwatts", gpu_, of<std::uint32_t>},
     {DoorCall::energy_millijoules, "energy_millijoules", gpu_, of<std::uint64_t>},
+    {DoorCall::busy_shares, "busy_shares", gpu_ | maybe_instance_ | counting_,
+     of<std::optional<BusyShares>>},
     {DoorCall::wait_event, "wait_event", time_, of<std::optional<GpuEvent>>},
 });
 
@@ -313,12 +327,13 @@ const CallRow& row_of(DoorCall call) {
 template <class Visit>
 void arguments_of(unsigned takes, DoorArguments& arguments, Visit visit) {
   if ((takes & gpu_) != 0) visit("gpu", arguments.gpu);
-  if ((takes & instance_) != 0) visit("instance", arguments.instance);
+  if ((takes & (instance_ | maybe_instance_)) != 0) visit("instance", arguments.instance);
   if ((takes & compute_) != 0) visit("compute", arguments.compute);
   if ((takes & profile_) != 0) visit("profile", arguments.profile);
   if ((takes & placement_) != 0) visit("placement", arguments.placement);
   if ((takes & enabled_) != 0) visit("enabled", arguments.enabled);
   if ((takes & time_) != 0) visit("at_most_ms", arguments.at_most_ms);
+  if ((takes & counting_) != 0) visit("counting", arguments.counting);
 }
 
 template <class Answer>
@@ -345,7 +360,8 @@ DoorEntry entry_from(JsonReader& in) {
   }
   entry.call = row->call;
   arguments_of(row->takes, entry.arguments, [&](const char* key, auto& argument) {
-    const bool may_lack = std::string_view(key) == "placement";
+    const bool may_lack = std::string_view(key) == "placement" ||
+                          (std::string_view(key) == "instance" && (row->takes & instance_) == 0);
     if (!may_lack && !in.has(key)) in.refuse(key, "is missing");
     MemberReader{in}(key, argument);
   });

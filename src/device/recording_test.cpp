@@ -29,6 +29,10 @@ std::string busy_recording() {
     (void)recorder.processes(gpu0);
     (void)recorder.energy_millijoules(gpu0);
     (void)recorder.set_mig_mode(gpu0, true);
+    (void)recorder.busy_shares(gpu0, {}, Counting::anew);
+    door.shares = BusyShares{0.75, 0.5, {}, 0};
+    (void)recorder.busy_shares(gpu0, GpuInstanceId{1}, Counting::anew);
+    (void)recorder.busy_shares(gpu0, GpuInstanceId{1}, Counting::on);
     EXPECT_TRUE(destroy_instance(recorder, gpu0, GpuInstanceId{1}));
   }
   return out.str();
@@ -72,6 +76,15 @@ TEST(Recording, PlaysBackWorkAndRefusals) {
   EXPECT_EQ(processes->back().memory_bytes, ~std::uint64_t{0} - 1);
   EXPECT_EQ(door.energy_millijoules(gpu0), std::uint64_t{1} << 63);
   EXPECT_EQ(door.set_mig_mode(gpu0, true), nvml::Return::success);
+  EXPECT_EQ(door.busy_shares(gpu0, {}, Counting::anew).error().code, nvml::Return::not_supported);
+  const auto begun = door.busy_shares(gpu0, GpuInstanceId{1}, Counting::anew);
+  ASSERT_TRUE(begun);
+  EXPECT_FALSE(*begun);
+  const auto shares = door.busy_shares(gpu0, GpuInstanceId{1}, Counting::on);
+  ASSERT_TRUE(shares && *shares);
+  EXPECT_EQ((*shares)->sm_activity, 0.75);
+  EXPECT_EQ((*shares)->tensor_activity, std::nullopt);
+  EXPECT_EQ((*shares)->dram_activity, 0);
   EXPECT_TRUE(destroy_instance(door, gpu0, GpuInstanceId{1}));
   EXPECT_FALSE((*replay)->divergence()) << (*replay)->divergence()->text();
   EXPECT_TRUE((*replay)->at_end());

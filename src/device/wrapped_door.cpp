@@ -14,6 +14,10 @@ DoorArguments arguments_of(const Arguments&... arguments) {
       all.gpu = number(argument);
     } else if constexpr (std::is_same_v<T, GpuInstanceId>) {
       all.instance = number(argument);
+    } else if constexpr (std::is_same_v<T, std::optional<GpuInstanceId>>) {
+      if (argument) all.instance = number(*argument);
+    } else if constexpr (std::is_same_v<T, Counting>) {
+      all.counting = argument;
     } else if constexpr (std::is_same_v<T, ComputeInstanceId>) {
       all.compute = number(argument);
     } else if constexpr (std::is_same_v<T, ProfileId>) {
@@ -158,6 +162,12 @@ DriverAnswer<std::uint32_t> WrappedDoor::power_limit_milliwatts(GpuIndex gpu) {
 DriverAnswer<std::uint64_t> WrappedDoor::energy_millijoules(GpuIndex gpu) {
   const auto call = [&](Door& door) { return door.energy_millijoules(gpu); };
   return pass(DoorCall::energy_millijoules, call, gpu);
+}
+
+DriverAnswer<std::optional<BusyShares>> WrappedDoor::busy_shares(
+    GpuIndex gpu, std::optional<GpuInstanceId> instance, Counting counting) {
+  const auto call = [&](Door& door) { return door.busy_shares(gpu, instance, counting); };
+  return pass(DoorCall::busy_shares, call, gpu, instance, counting);
 }
 
 DriverAnswer<std::optional<GpuEvent>> WrappedDoor::wait_event(std::chrono::milliseconds at_most) {

@@ -37,6 +37,7 @@ enum class DoorCall : std::uint8_t {
   power_milliwatts,
   power_limit_milliwatts,
   energy_millijoules,
+  busy_shares,
   wait_event
 };
 
@@ -46,6 +47,7 @@ struct DoorArguments {
   std::optional<Span> placement;
   std::optional<bool> enabled;
   std::optional<std::int64_t> at_most_ms;
+  std::optional<Counting> counting;
   friend bool operator==(const DoorArguments&, const DoorArguments&) = default;
 };
 
@@ -58,7 +60,7 @@ using AnyAnswer =
                  DriverAnswer<LiveGpuInstance>, DriverAnswer<std::vector<DriverComputeProfile>>,
                  DriverAnswer<std::vector<LiveComputeInstance>>, DriverAnswer<LiveComputeInstance>,
                  DriverAnswer<std::vector<LiveProcess>>, DriverAnswer<MemoryUse>,
-                 DriverAnswer<std::optional<GpuEvent>>>;
+                 DriverAnswer<std::optional<BusyShares>>, DriverAnswer<std::optional<GpuEvent>>>;
 
 /// A door in front of another one.
 class WrappedDoor : public Door {
@@ -91,6 +93,9 @@ class WrappedDoor : public Door {
   DriverAnswer<std::uint32_t> power_milliwatts(GpuIndex gpu) override;
   DriverAnswer<std::uint32_t> power_limit_milliwatts(GpuIndex gpu) override;
   DriverAnswer<std::uint64_t> energy_millijoules(GpuIndex gpu) override;
+  DriverAnswer<std::optional<BusyShares>> busy_shares(GpuIndex gpu,
+                                                      std::optional<GpuInstanceId> instance,
+                                                      Counting counting) override;
   DriverAnswer<std::optional<GpuEvent>> wait_event(std::chrono::milliseconds at_most) override;
 
  protected:
