@@ -32,7 +32,15 @@ struct GpuIdentity {
 /// Takes the GPU's lock if it is not held yet, and looks. Settles what a crash left open: a
 /// half-made instance of ours is adopted where a program could use it and none does, and taken away
 /// where it lacks its compute instance.
-struct LookAtGpu {};
+struct LookAtGpu {
+  /// What to count of how busy instances of ours are: each by its MIG UUID, or the GPU with MIG off
+  /// by an empty text.
+  struct Count {
+    std::string device;
+    Counting counting = Counting::anew;
+  };
+  std::vector<Count> counts;
+};
 struct CreateOnGpu {
   PlacementId placement = 0;  // in the GPU's geometry, of all profiles
 };
@@ -71,6 +79,12 @@ struct GpuObservation {
   std::optional<std::uint32_t> power_mw;
 };
 
+/// What was counted of a device; empty where a count has begun.
+struct CountedDevice {
+  std::string device;
+  std::optional<BusyShares> shares;
+};
+
 struct GpuNews {
   std::uint64_t number = 0;
   GpuId gpu{};
@@ -79,7 +93,8 @@ struct GpuNews {
   std::optional<GpuObservation>
       observation;   // empty where the driver could not be asked, which is not a lost GPU
   std::string made;  // by CreateOnGpu: the instance's MIG UUID
-  std::vector<std::string> remarks;  // what was settled or adopted, one line each
+  std::vector<std::string> remarks;         // what was settled or adopted, one line each
+  std::vector<CountedDevice> counted = {};  // by LookAtGpu; without those that the driver refuses
 };
 
 class GpuExecutor {

@@ -202,8 +202,23 @@ void GpuWorker::remark_once(const InstanceView& instance, std::string text, GpuN
   if (remarked_.insert(line).second) news.remarks.push_back(std::move(line));
 }
 
-Result<void> GpuWorker::carry_out(const LookAtGpu&, GpuNews& news) {
-  return look(news);
+Result<void> GpuWorker::carry_out(const LookAtGpu& operation, GpuNews& news) {
+  const auto looked = look(news);
+  if (looked) count(operation, news);
+  return looked;
+}
+
+void GpuWorker::count(const LookAtGpu& operation, GpuNews& news) {
+  const auto& mode = changing_->view().mig;
+  const bool mig = mode && mode->current;
+  for (const auto& [device, counting] : operation.counts) {
+    const InstanceView* instance =
+        device.empty() ? nullptr : find_device(changing_->view(), device);
+    if (device.empty() ? mig : instance == nullptr) continue;
+    const auto shares = door_->busy_shares(
+        index_, instance == nullptr ? std::nullopt : std::optional(instance->live.id), counting);
+    if (shares) news.counted.push_back({device, *shares});
+  }
 }
 
 Result<void> GpuWorker::carry_out(const CreateOnGpu& operation, GpuNews& news) {
@@ -333,7 +348,8 @@ GpuNews GpuWorker::carry_out(const NumberedOperation& operation) {
                .done = {},
                .observation = {},
                .made = {},
-               .remarks = {}};
+               .remarks = {},
+               .counted = {}};
   fresh_ = false;
   const auto lost = [&](const Error& error) {
     news.done = std::unexpected(error);

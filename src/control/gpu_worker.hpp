@@ -53,6 +53,7 @@ class GpuWorker {
   [[nodiscard]] Result<void> begin(GpuNews& news);
   [[nodiscard]] Result<void> look(GpuNews& news);
   void tidy(GpuNews& news);
+  void count(const LookAtGpu& operation, GpuNews& news);
   void take_away(const InstanceView& instance, GpuNews& news);
   void remark_once(const InstanceView& instance, std::string text, GpuNews& news);
 

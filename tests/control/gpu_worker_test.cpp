@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
 
 #include "device/faulty_door_test.hpp"
 #include "simulated_stand.hpp"
@@ -124,6 +125,38 @@ TEST_F(WorkerOnGpu, ShowsProcessesAndDoesNotDestroyUnderThem) {
   EXPECT_EQ(seen(refused), "1g.5gb@0 ours");
   ASSERT_TRUE(process->end());
   EXPECT_TRUE(ask(DestroyOnGpu{made.made}).done);
+}
+
+TEST_F(WorkerOnGpu, CountsWhatItIsAskedTo) {
+  begin("1xH100-80GB-SXM5");
+  const GpuNews busy = create("3g.40gb", 0), other = create("3g.40gb", 4);
+  ASSERT_TRUE(busy.done && other.done) << text(busy) << text(other);
+  auto process =
+      SimProcess::start(stand->node(), busy.made, static_cast<std::uint32_t>(::getpid()));
+  ASSERT_TRUE(process) << process.error().text();
+  ASSERT_TRUE(process->keep_busy(0.75));
+  EXPECT_TRUE(ask(LookAtGpu{}).counted.empty());
+  const auto counts = [&](Counting counting) {
+    return LookAtGpu{{{other.made, counting}, {"MIG-?", counting}, {busy.made, counting}}};
+  };
+  const GpuNews begun = ask(counts(Counting::anew));
+  ASSERT_EQ(begun.counted.size(), 2U) << "one of them is not there";
+  EXPECT_FALSE(begun.counted[0].shares || begun.counted[1].shares);
+  std::map<std::string, double> activity;
+  while (activity.size() < 2) {  // refused until 100 ms have passed
+    const GpuNews then = ask(counts(Counting::on));
+    ASSERT_TRUE(then.done) << text(then);
+    for (const CountedDevice& each : then.counted)
+      activity.emplace(each.device, each.shares.value().sm_activity.value());
+  }
+  EXPECT_NEAR(activity[busy.made], 0.75, 1e-9);
+  EXPECT_NEAR(activity[other.made], 0, 1e-9);
+  begin("1xA100-40GB");
+  const GpuNews made = create("3g.20gb", 0);
+  ASSERT_TRUE(made.done) << text(made);
+  const GpuNews none = ask(LookAtGpu{{{made.made, Counting::anew}}});
+  EXPECT_TRUE(none.done) << text(none);
+  EXPECT_TRUE(none.counted.empty()) << "an A100 does not count";
 }
 
 TEST_F(WorkerOnGpu, LeavesForeignInstancesAlone) {

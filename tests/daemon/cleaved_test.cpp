@@ -54,9 +54,9 @@ class DaemonStand {
             path("c.toml")};
   }
   /// Starts it and waits until it answers.
-  bool begin() {
+  bool begin(const std::string& gpus = "1xA100-40GB") {
     if (::access(path("c.toml").c_str(), F_OK) != 0) write("c.toml", "");
-    pid_ = start(arguments());
+    pid_ = start(arguments(gpus));
     return until([&] { return RawClient(path("run/s")).connected(); }) &&
            ask("GET", "/healthz") != nullptr;
   }
@@ -246,6 +246,32 @@ TEST(Cleaved, PredictsAnApplicationThatRanTwice) {
   ASSERT_EQ(learnt.size(), 2U) << learnt;
   EXPECT_EQ(learnt[0]["samples"], 2);
   EXPECT_GE(learnt[0]["peak_memory_mib"], 2048);
+}
+
+/// The counters that a job taught, which keeps three quarters of its instance busy, as the next
+/// daemon has them.
+Json counters_taught(const std::string& gpus, const std::string& profile) {
+  DaemonStand stand;
+  stand.write("c.toml", "look_every_s = 0.25\n");
+  EXPECT_TRUE(stand.begin(gpus)) << stand.log();
+  const Json command = {"cleave-job",   "--memory", "2GiB",   "--phases", "cpu=2",
+                        "--iterations", "2",        "--busy", "0.75",     "--quiet"};
+  run_application(stand, "sleeper", "2", {{"profile", profile}, {"command", command}});
+  EXPECT_EQ(stand.end(SIGTERM), 0);
+  EXPECT_TRUE(stand.begin(gpus)) << stand.log();
+  const Json learnt = stand.ask("GET", "/v1/profiles")["profiles"];
+  EXPECT_EQ(learnt.size(), 1U) << learnt;
+  return learnt.empty() ? Json() : learnt[0].value("counters", Json::object());
+}
+
+TEST(Cleaved, LearnsHowBusyAnApplicationIs) {
+  const Json counters = counters_taught("1xH100-80GB-SXM5", "1g.10gb");
+  ASSERT_EQ(counters.size(), 4U) << counters;
+  EXPECT_NEAR(counters["sm_activity"].get<double>(), 0.75, 0.25);
+  for (const char* half : {"sm_occupancy", "dram_activity"})
+    EXPECT_NEAR(counters[half].get<double>(), counters["sm_activity"].get<double>() / 2, 1e-6);
+  EXPECT_GT(counters["tensor_activity"].get<double>(), 0);
+  EXPECT_EQ(counters_taught("1xA100-40GB", "1g.5gb"), Json::object()) << "it does not count";
 }
 
 TEST(Cleaved, ProfilesOfTheOperatorDecideAndAreReadAgain) {

@@ -56,8 +56,10 @@ void GpuListener::hear_answer(const GpuNews& news, const AskedOperation& asked) 
     if (news.done) return destroyed(gpu, *asked.placement);
     return not_destroyed(gpu, *asked.placement, news.done.error());
   }
-  if (std::holds_alternative<LookAtGpu>(asked.operation))
+  if (const auto* look = std::get_if<LookAtGpu>(&asked.operation)) {
+    hear_counts(news, *look);
     return set_trouble(gpu, news.done ? std::string() : news.done.error().text());
+  }
   if (news.done) return;
   const SwitchMig& mig = std::get<SwitchMig>(asked.operation);
   if (!mig.on) not_made(gpu, std::nullopt, news.done.error());
@@ -82,7 +84,56 @@ void GpuListener::look_at_gpus() {
     // What cannot be written would not be asked either.
     if (clock_.steady() < gpu.next_look || !gpu.asked.empty() || !book_.writes()) continue;
     gpu.next_look = clock_.steady() + settings_.look_every;
-    ask(id, LookAtGpu{}, std::nullopt);
+    ask(id, look_and_count(id), std::nullopt);
+  }
+}
+
+LiveAttempt* GpuListener::counted_attempt(const JobPlace& place) {
+  const auto occupants = node_.occupants.find(place);
+  if (occupants == node_.occupants.end() || occupants->second.size() != 1) return nullptr;
+  const JobKey key = *occupants->second.begin();
+  LiveJob* job = node_.find(key.job);
+  if (job == nullptr || !job->record.spec.application) return nullptr;
+  const auto found = job->attempts.find(key.attempt);
+  if (found == job->attempts.end()) return nullptr;
+  LiveAttempt& attempt = found->second;
+  const bool runs = attempt.record.began && !attempt.record.end;
+  return runs && attempt.watched && !attempt.shared ? &attempt : nullptr;
+}
+
+/// A look that also counts, for attempts that may teach of their applications.
+LookAtGpu GpuListener::look_and_count(GpuId id) {
+  LookAtGpu look;
+  const Duration now = clock_.steady();
+  for (auto at = node_.occupants.lower_bound({id, std::nullopt});
+       at != node_.occupants.end() && at->first.gpu == id; ++at) {
+    LiveAttempt* attempt = counted_attempt(at->first);
+    if (attempt == nullptr || !attempt->busy.is_due(now)) continue;
+    const std::string& device = attempt->record.device;
+    look.counts.push_back(
+        {attempt->place.placement ? device : std::string(), attempt->busy.next()});
+    attempt->busy.ask(node_.last_operation + 1, now);
+  }
+  return look;
+}
+
+/// Of an attempt that the driver did not count, the count begins anew.
+void GpuListener::hear_counts(const GpuNews& news, const LookAtGpu& asked) {
+  for (const LookAtGpu::Count& each : asked.counts) {
+    JobPlace place{news.gpu, std::nullopt};
+    if (!each.device.empty()) {
+      const auto where = node_.instance_of(each.device);
+      if (!where) continue;
+      place.placement = where->second;
+    }
+    LiveAttempt* attempt = counted_attempt(place);
+    if (attempt == nullptr || !attempt->busy.is_in(news.number)) continue;
+    const auto counted = std::ranges::find(news.counted, each.device, &CountedDevice::device);
+    if (counted == news.counted.end()) {
+      attempt->busy.interrupt();
+    } else {
+      attempt->busy.hear(counted->shares, clock_.steady());
+    }
   }
 }
 

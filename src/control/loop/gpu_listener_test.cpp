@@ -307,5 +307,104 @@ TEST_F(GpuListenerTest, WhatTheDriverCountsIsTheMostThatAJobHeld) {
   EXPECT_EQ(attempt.seen, MiB{4}) << "of two nobody knows whose it is";
 }
 
+class CountingTest : public GpuListenerTest {
+ protected:
+  CountingTest() {
+    node_.add_instance(large).device = "MIG-1";
+    attempt.record.device = "MIG-1";
+    attempt.watched = true;
+    job.record.spec.application = "resnet";
+  }
+  /// What the next look counts: "MIG-1 anew".
+  std::string look() {
+    pass(5s);
+    gpu().next_look = now;
+    gpus.hear();
+    book.commit(node);
+    std::string words;
+    for (const auto& [device, counting] : last_look().counts)
+      words += fmt::format("{} {}", device, counting == Counting::anew ? "anew" : "on");
+    return words;
+  }
+  [[nodiscard]] const LookAtGpu& last_look() const {
+    return std::get<LookAtGpu>(executor.asked.back().operation);
+  }
+  void counted(std::vector<CountedDevice> counted) {
+    GpuNews news;
+    news.number = node.last_operation;
+    news.gpu = gpu0;
+    news.counted = std::move(counted);
+    executor.news.push_back(std::move(news));
+    gpus.hear();
+  }
+  /// The SM activity over these seconds; -1 where it is unknown.
+  [[nodiscard]] double activity(Duration lasted) const {
+    const auto means = attempt.busy.counters(lasted);
+    return means.contains("sm_activity") ? means.at("sm_activity") : -1;
+  }
+
+  LiveJob& job = node_.add_job(1);
+  LiveAttempt& attempt = node_.add_attempt(job, large);
+};
+
+TEST_F(CountingTest, AnAttemptIsCountedFromOneLookToTheNext) {
+  EXPECT_EQ(look(), "MIG-1 anew");
+  counted({{"MIG-1", {}}});
+  EXPECT_EQ(look(), "MIG-1 on");
+  counted({{"MIG-1", BusyShares{0.5, {}, {}, {}}}});
+  EXPECT_EQ(look(), "MIG-1 on");
+  counted({{"MIG-1", BusyShares{1, {}, {}, {}}}});
+  EXPECT_EQ(activity(20s), 0.75);
+  EXPECT_EQ(look(), "MIG-1 on");
+  counted({});
+  EXPECT_EQ(look(), "MIG-1 anew") << "there is a gap";
+}
+
+TEST_F(CountingTest, OnlyWhatMayTeachIsCounted) {
+  job.record.spec.application.reset();
+  EXPECT_EQ(look(), "");
+  counted({});
+  job.record.spec.application = "resnet";
+  attempt.watched = false;
+  EXPECT_EQ(look(), "");
+  counted({});
+  attempt.watched = true;
+  attempt.record.began.reset();
+  EXPECT_EQ(look(), "") << "its instance is idle yet";
+  counted({});
+  attempt.record.began = Instant{} + 1s;
+  EXPECT_EQ(look(), "MIG-1 anew");
+  counted({{"MIG-1", {}}});
+  node_.add_attempt(node_.add_job(2), large);
+  EXPECT_EQ(look(), "") << "it is not alone";
+  counted({});
+}
+
+TEST_F(CountingTest, WhatWasAskedForAnotherIsNotItsOwn) {
+  EXPECT_EQ(look(), "MIG-1 anew");
+  counted({{"MIG-1", {}}});
+  EXPECT_EQ(look(), "MIG-1 on");
+  LiveJob& next = node_.add_job(2);
+  node.vacate({gpu0, large}, {1, 1}, now);
+  LiveAttempt& follower = node_.add_attempt(next, large);
+  follower.record.device = "MIG-1";
+  follower.watched = true;
+  next.record.spec.application = "bert";
+  counted({{"MIG-1", BusyShares{1, {}, {}, {}}}});
+  EXPECT_EQ(look(), "MIG-1 anew");
+}
+
+TEST_F(CountingTest, AWholeGpuIsCountedWithoutADevice) {
+  node.vacate({gpu0, large}, {1, 1}, now);
+  attempt.place = {gpu0, std::nullopt};
+  attempt.record.device = "GPU-0";
+  node.occupy(attempt.place, attempt.record.key);
+  EXPECT_EQ(look(), " anew");
+  counted({{"", {}}});
+  EXPECT_EQ(look(), " on");
+  counted({{"", BusyShares{0.25, {}, {}, {}}}});
+  EXPECT_EQ(activity(10s), 0.25);
+}
+
 }  // namespace
 }  // namespace cleave

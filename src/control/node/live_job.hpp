@@ -10,6 +10,7 @@
 #include <string>
 
 #include "control/job_record.hpp"
+#include "control/node/busy_count.hpp"
 #include "control/node/measured_applications.hpp"
 #include "control/node/reported_progress.hpp"
 #include "model/geometry.hpp"
@@ -35,6 +36,7 @@ struct LiveAttempt {
   ReportedProgress progress;
   std::optional<MiB> last_reported;  // as held
   std::optional<MiB> seen;           // the most that the driver showed in its instance
+  BusyCount busy;                    // while it is alone there and may teach
   bool beyond = false;               // its last report asked for more than the instance has
   std::optional<Duration> stop_at;   // TERM follows then, after a checkpoint signal
   bool placed = true;                // false: found at startup, and its instance not yet

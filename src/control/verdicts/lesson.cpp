@@ -59,6 +59,7 @@ std::optional<ProfileRecord> lesson_of(const LiveJob& job, const LiveAttempt& at
   const auto& peak = attempt.record.peak;
   if (peak && (!attempt.capacity || *peak <= *attempt.capacity)) record.peak_memory = peak;
   if (!record.time_s && !record.peak_memory) return std::nullopt;
+  record.counters = attempt.busy.counters(outcome.lasted);
   record.date = date_text(now);
   return readable(record) ? std::optional(std::move(record)) : std::nullopt;
 }

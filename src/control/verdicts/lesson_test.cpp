@@ -63,6 +63,19 @@ TEST_F(LessonTest, WhatSaysNothingTeachesNothing) {
   EXPECT_FALSE(lesson()) << "no repository could name that profile";
 }
 
+TEST_F(LessonTest, CountersOfMostOfTheRunAreTaught) {
+  attempt.busy.hear({}, 10s);
+  attempt.busy.hear(BusyShares{0.75, 0.5, 0.25, {}}, 60s);
+  const auto taught = lesson();
+  ASSERT_TRUE(taught);
+  EXPECT_EQ(taught->counters.size(), 3U);
+  EXPECT_EQ(taught->counters.at("sm_activity"), 0.75);
+  EXPECT_EQ(taught->counters.at("sm_occupancy"), 0.5);
+  EXPECT_EQ(taught->counters.at("tensor_activity"), 0.25);
+  outcome.lasted = 101s;
+  EXPECT_TRUE(lesson()->counters.empty()) << "less than half of it was counted";
+}
+
 TEST_F(LessonTest, APartOfTheWorkIsNoTime) {
   EXPECT_TRUE(time());
   EXPECT_FALSE(time(false)) << "it did not end well";
