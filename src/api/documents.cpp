@@ -109,6 +109,15 @@ void check_times(JsonReader& in, const JobSpec& spec) {
   }
 }
 
+void check_kernel(JsonReader& in, const Submission& submission) {
+  if (!submission.kernel) return;
+  if (!submission.memory && !submission.model)
+    in.refuse("kernel", "a kernel says how much compute is asked for beside a size",
+              "give memory_mib or model too");
+  if (const auto wrong = wrong_dimensions(*submission.kernel))
+    in.refuse(fmt::format("kernel.{}", *wrong), std::string(wrong_dimensions_text));
+}
+
 /// What no row can say, since it is about several fields.
 void check_together(JsonReader& in, const Submission& submission) {
   if (submission.profile.has_value() + submission.memory.has_value() +
@@ -121,6 +130,7 @@ void check_together(JsonReader& in, const Submission& submission) {
               "give memory_mib too, or name a profile");
   check_progress(in, submission);
   check_times(in, submission);
+  check_kernel(in, submission);
 }
 
 }  // namespace

@@ -78,8 +78,8 @@ TEST(Submissions, AreReadWhole) {
   all.batch = 64;
   all.expected = seconds(120);
   EXPECT_EQ(read_submission(Json::parse(full_submission), "request"), all);
-  EXPECT_EQ(Json::parse(full_submission).size() + 3, field_infos<Submission>.size() - 2)
-      << "all but profile, model and times, and but what is in the store only";
+  EXPECT_EQ(Json::parse(full_submission).size() + 4, field_infos<Submission>.size() - 2)
+      << "all but profile, model, times and kernel, and but what is in the store only";
   Json least{{"command", {"true"}}, {"environment", Json::array()}, {"directory", "/"}};
   Submission read;
   read.argv = {"true"};
@@ -120,6 +120,50 @@ TEST(Submissions, StateTimesByProfile) {
        {Json(3), Json("1g.5gb=3"), Json::array({3}), Json::array({{{"time_s", 3}}}),
         Json::array({{{"profile", "1g.5gb"}, {"time_s", 0}}}),
         Json::array({{{"profile", "1g.5gb"}, {"time_s", 3}, {"more", 1}}})})
+    EXPECT_NE(refused(wrong), "taken") << wrong;
+}
+
+TEST(Submissions, StateAKernel) {
+  Json document{{"command", {"true"}},
+                {"environment", Json::array()},
+                {"directory", "/"},
+                {"memory_mib", 9216},
+                {"kernel", {{"grid", {63, 63}}, {"threads", {256}}, {"registers", 40}}}};
+  const auto read = read_submission(document, "request");
+  ASSERT_TRUE(read) << read.error().text();
+  EXPECT_EQ(read->kernel, (StatedKernel{{63, 63}, {256}, 40, 0}));
+  EXPECT_EQ(in_words(*read->kernel), "63x63 blocks of 256 threads, 40 registers");
+  EXPECT_EQ(use_of(*read->kernel).blocks, 3969);
+  const auto refused = [&](const Json& kernel, bool sized = true) {
+    Json other = document;
+    other["kernel"] = kernel;
+    if (!sized) other.erase("memory_mib");
+    const auto wrong = read_submission(other, "request");
+    return wrong ? std::string("taken") : wrong.error().text();
+  };
+  const auto says = [](const std::string& text, const char* part) {
+    return text.find(part) != std::string::npos ? std::string(part) : text;
+  };
+  // As of a workload's job.
+  const Json fine{{"grid", {63}}, {"threads", {64}}};
+  EXPECT_EQ(refused(fine), "taken");
+  for (const char* part :
+       {"request: kernel: a kernel says how much compute is asked for beside a size",
+        "give memory_mib or model too"})
+    EXPECT_EQ(says(refused(fine, false), part), part);
+  const char* const dimensions = "these are not the sizes of one to three dimensions";
+  for (const Json& sizes :
+       {Json::array(), Json{1, 1, 1, 1}, Json{2147483647, 2147483647, 2147483647}}) {
+    EXPECT_EQ(says(refused({{"grid", sizes}, {"threads", {64}}}), dimensions), dimensions);
+    EXPECT_EQ(says(refused({{"grid", {1}}, {"threads", sizes}}), "kernel.threads"),
+              "kernel.threads");
+  }
+  EXPECT_EQ(says(refused(Json::object()), "the key 'grid' is missing"),
+            "the key 'grid' is missing");
+  for (const Json& wrong :
+       {Json(63), Json{{"grid", {1, 0}}, {"threads", {64}}}, Json{{"grid", 63}, {"threads", {64}}},
+        Json{{"grid", {1}}, {"threads", {64}}, {"regs", 40}},
+        Json{{"grid", {1}}, {"threads", {64}}, {"registers", 256}}})
     EXPECT_NE(refused(wrong), "taken") << wrong;
 }
 

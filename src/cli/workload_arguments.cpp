@@ -383,20 +383,9 @@ bool RunArguments::workload_is_drawn() const {
 Result<ComputeSlices> RunArguments::slices_of(const KernelUse& kernel) const {
   const auto of = read_fleet();
   if (!of) return std::unexpected(of.error());
-  if (of->geometries.size() != 1)
-    return fail(ErrorKind::bad_input, "",
-                "a kernel becomes compute slices of one GPU model, and this fleet has several",
-                "give compute_slices in its place");
-  const GpuModel& model = of->geometries.front().model();
-  constexpr std::int64_t too_many = 1 << 20;
-  const KernelLaunch launch{kernel.blocks, static_cast<int>(std::min(kernel.threads, too_many)),
-                            static_cast<int>(kernel.registers), kernel.shared_bytes};
-  const auto profile = fold_onto(launch, model);
-  if (!profile) return fail(ErrorKind::bad_input, "", profile.error().text());
-  if (*profile == nullptr)
-    return fail(ErrorKind::bad_input, "", fmt::format("the SMs of {} are not all known", model.key),
-                "give compute_slices in its place");
-  return (*profile)->compute;
+  std::vector<const GpuModel*> models;
+  for (const Geometry& each : of->geometries) models.push_back(&each.model());
+  return slices_for(kernel, models);
 }
 
 Result<Workload> RunArguments::read_workload(std::uint64_t with_seed) const {

@@ -102,6 +102,12 @@ class RandomRecords {
     for (std::uint64_t left = random.below(3); left > 0; --left)
       value.push_back({any_text(), any_time()});
   }
+  void fill(StatedKernel& value) {
+    value.grid.assign(random.below(4), any_number());
+    value.threads.assign(random.below(4), any_number());
+    value.registers = any_number();
+    value.shared_bytes = any_number();
+  }
   template <class Value>
   void fill(std::optional<Value>& value) {
     value.reset();

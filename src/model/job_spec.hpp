@@ -12,6 +12,7 @@
 
 #include "base/record.hpp"
 #include "model/keeps.hpp"
+#include "model/kernel_use.hpp"
 #include "model/request.hpp"
 
 namespace cleave {
@@ -50,6 +51,8 @@ struct JobSpec {
   std::optional<std::int64_t> batch;
   std::optional<Duration> expected;  // run time on the whole GPU under MIG, where it is known
   std::vector<StatedTime> times;     // in its place: on some profiles
+  /// Its largest; the request then has the compute for it.
+  std::optional<StatedKernel> kernel;
   friend bool operator==(const JobSpec&, const JobSpec&) = default;
 };
 
@@ -266,6 +269,11 @@ inline constexpr auto fields_of<JobSpec> = std::tuple{
           {.help = "Known run times by profile, in place of the expected one; two of different "
                    "size give the others by the law of slices",
            .option = "--times"}),
+    field("kernel", &JobSpec::kernel,
+          {.help = "Launch of the job's largest kernel, beside a memory size or a model: the job "
+                   "asks for the compute slices on which it takes no more time steps than on a "
+                   "whole GPU",
+           .option = "--kernel"}),
 };
 
 template <>

@@ -160,29 +160,23 @@ class WorkloadReader {
     if (size == nullptr)
       return job.refuse("kernel", "a kernel says how much compute is asked for beside a size",
                         "give memory_mib or shape too");
-    constexpr std::int64_t most = 2147483647;
-    KernelUse use;
-    const auto product = [&](const char* key) {
-      if (!in.has(key)) {
-        in.refuse("", fmt::format("the key '{}' is missing", key),
-                  "give grid and threads, each with one to three sizes");
-        return std::int64_t{0};
-      }
-      const std::vector<std::int64_t> sizes = in.integers(key, 1, most);
-      std::int64_t all = 1;
-      bool fine = !sizes.empty() && sizes.size() <= 3;
-      for (const std::int64_t each : sizes) fine = fine && !__builtin_mul_overflow(all, each, &all);
-      if (!fine) in.refuse(key, "these are not the sizes of one to three dimensions");
-      return all;
+    StatedKernel kernel;
+    const auto sizes = [&](const char* key) {
+      if (in.has(key)) return in.integers(key, 1, most_kernel_size);
+      in.refuse("", fmt::format("the key '{}' is missing", key),
+                "give grid and threads, each with one to three sizes");
+      return std::vector<std::int64_t>{};
     };
-    use.blocks = product("grid");
-    use.threads = product("threads");
-    use.registers = in.integer_if("registers", 0, 255).value_or(0);
-    use.shared_bytes = in.integer_if("shared_bytes", 0, most).value_or(0);
+    kernel.grid = sizes("grid");
+    kernel.threads = sizes("threads");
+    kernel.registers = in.integer_if("registers", 0, 255).value_or(0);
+    kernel.shared_bytes = in.integer_if("shared_bytes", 0, most_kernel_size).value_or(0);
+    if (const auto wrong = wrong_dimensions(kernel))
+      in.refuse(*wrong, std::string(wrong_dimensions_text));
     in.done();
     if (*error_) return;
     if (!*kernels_) return job.refuse("kernel", "no GPU model is known here to fit a kernel to");
-    const auto slices = (*kernels_)(use);
+    const auto slices = (*kernels_)(use_of(kernel));
     if (!slices)
       job.refuse("kernel", slices.error().message, slices.error().remedy);
     else

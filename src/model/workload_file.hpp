@@ -9,6 +9,7 @@
 
 #include "base/result.hpp"
 #include "model/job.hpp"
+#include "model/kernel_use.hpp"
 
 namespace cleave {
 
@@ -26,15 +27,7 @@ struct ModelUse {
 /// names are relative to the workload's file.
 using ModelSizer = std::function<Result<MiB>(const ModelUse&)>;
 
-/// The launch of a job's largest kernel.
-struct KernelUse {
-  std::int64_t blocks = 1;        // of the grid
-  std::int64_t threads = 1;       // of a block
-  std::int64_t registers = 0;     // of a thread; 0: not known
-  std::int64_t shared_bytes = 0;  // of a block
-};
-
-/// Computes the compute slices on which such a kernel takes no more time steps than on a whole GPU.
+/// Computes the compute slices on which a kernel takes no more time steps than on a whole GPU.
 using KernelSizer = std::function<Result<ComputeSlices>(const KernelUse&)>;
 
 /// Reads either form; CSV when the first character is not '{'. `place` is the file's name. Every

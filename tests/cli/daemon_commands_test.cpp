@@ -127,6 +127,21 @@ TEST(Submit, SizesAModelHereAndSendsNameAndSizeOnly) {
   says(world.run("submit --model no/such.json -- true"), 2, {"--model", "no/such.json"});
 }
 
+TEST(Submit, SendsTheKernelAsItIsWritten) {
+  StubWorld world;
+  const Outcome sent =
+      world.run(R"(submit --memory 9GiB --kernel '{"grid": [63, 63], "threads": [256]}' -- true)");
+  ASSERT_EQ(sent.exit_code, 0) << sent.err;
+  EXPECT_EQ(world.submissions().at(0)["kernel"], (Json{{"grid", {63, 63}}, {"threads", {256}}}));
+  says(world.run("submit --memory 9GiB --kernel 63x63 -- true"), 2, {"--kernel"});
+  says(world.run(R"(submit --kernel '{"grid": [63], "threads": [64]}' -- true)"), 2,
+       {"--kernel: a kernel says how much compute is asked for beside a size",
+        "give memory_mib or model too"});
+  says(world.run(R"(submit --memory 9GiB --kernel '{"grid": [], "threads": [64]}' -- true)"), 2,
+       {"--kernel: these are not the sizes of one to three dimensions"});
+  EXPECT_EQ(world.submissions().size(), 1U);
+}
+
 TEST(Submit, RefusesBadOptionsBeforeAnythingIsSent) {
   StubWorld world;
   says(world.run("submit"), 2, {"no command is given", "after --"});

@@ -91,6 +91,34 @@ TEST_F(Loop, AJobThatEndsWellIsFinished) {
   EXPECT_EQ(record(number).exit_code, 0);
 }
 
+TEST_F(Loop, ARequestBySizeIsRaisedToWhatItsKernelNeeds) {
+  NewJob wanted = job({BySize{MiB{4000}, {1}}, {}});
+  wanted.spec.kernel = StatedKernel{{200}, {256}, 40, 0};
+  const JobNumber number = submit(wanted);
+  run(5s);
+  ASSERT_EQ(attempts(number).size(), 1U);
+  EXPECT_TRUE(std::get<BySize>(record(number).spec.request.wanted) ==
+              (BySize{MiB{4000}, ComputeSlices{3}}))
+      << "34 SMs";
+  EXPECT_TRUE(attempts(number)[0].profile.ends_with("g.20gb")) << attempts(number)[0].profile;
+  EXPECT_EQ(record(number).spec.kernel, wanted.spec.kernel);
+  EXPECT_EQ(
+      record(number).spec.asked,
+      wanted.spec.asked + ", and 3 compute slices for 200 blocks of 256 threads, 40 registers");
+  run(20s);
+  wanted.spec.request.wanted = BySize{MiB{4000}, {4}};
+  const JobNumber more = submit(wanted);
+  run(5s);
+  EXPECT_EQ(attempts(more).at(0).profile, "4g.20gb") << "what is asked for stays the least";
+  wanted.spec.kernel->threads = {64, 64};
+  const auto refused = control->submit(wanted, moment());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, ErrorKind::bad_input);
+  EXPECT_EQ(refused.error().place, "kernel");
+  EXPECT_NE(refused.error().text().find("threads of a block"), std::string::npos)
+      << refused.error().text();
+}
+
 TEST_F(Loop, WhatNoGpuHasIsRefusedAtOnce) {
   const auto number = control->submit(sized("9g.90gb"), moment());
   ASSERT_FALSE(number);

@@ -21,6 +21,7 @@ const std::vector<Described>& all_described() {
   static const std::vector<Described> all = {
       {"Submission", field_infos<Submission>, false},
       {"StatedTime", field_infos<StatedTime>, false},
+      {"StatedKernel", field_infos<StatedKernel>, false},
       {"PredictionErrors", field_infos<ApiPredictionErrors>},
       {"Place", field_infos<ApiPlace>},
       {"Attempt", field_infos<ApiAttempt>},

@@ -123,6 +123,11 @@ constexpr OptionHelp option_helps[] = {
     {"environment",
      "NAME=VALUE sets a variable, NAME passes yours on; may be given several times. Your whole "
      "environment is passed on unless --clean-env is given"},
+    {"kernel",
+     "Launch of the job's largest kernel, as in a workload: '{\"grid\": [63, 63], \"threads\": "
+     "[16, "
+     "16]}'. With --memory or --model: the job asks for the compute slices on which it takes no "
+     "more time steps than on a whole GPU"},
     {"memory_mib", "Memory the job needs, in place of a profile: 9GiB, or a number of MiB"},
     {"model",
      "Model that the job runs, to be sized here: config.json, F.safetensors, F.gguf, "
@@ -151,7 +156,8 @@ constexpr std::size_t row_of(std::string_view key) {
 
 /// Whether the option's word is taken as it is: the others are turned into what the row bounds.
 bool is_plain(const FieldInfo& field) {
-  return field.key != "memory_mib" && field.key != "checkpoint_signal" && field.key != "times";
+  return field.key != "memory_mib" && field.key != "checkpoint_signal" && field.key != "times" &&
+         field.key != "kernel";
 }
 
 Check check_of(const FieldInfo& field) {
@@ -303,6 +309,10 @@ Result<void> SubmitOptions::put_row(Json& to, std::size_t row) const {
     if (!times) return std::unexpected(times.error());
     for (const auto& [profile, seconds] : *times)
       to[key].push_back({{"profile", profile}, {"time_s", seconds}});
+  } else if (key == "kernel") {
+    const auto kernel = parse_json(text, "--kernel");
+    if (!kernel) return std::unexpected(kernel.error());
+    to[key] = *kernel;
   } else if (key == "checkpoint_signal") {
     const auto signal = signal_of(text);
     if (!signal) return std::unexpected(signal.error());

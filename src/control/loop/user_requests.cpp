@@ -1,9 +1,11 @@
 #include "control/loop/user_requests.hpp"
 
 #include "base/format.hpp"
+#include "base/text.hpp"
 #include "control/brain/fleet_of_node.hpp"
 #include "control/node/reserved_gpus.hpp"
 #include "control/verdicts/size_by_measurements.hpp"
+#include "forecast/choice/warp_folding.hpp"
 #include "placement/request_table.hpp"
 
 namespace cleave {
@@ -63,6 +65,7 @@ Result<JobNumber> UserRequests::submit(const NewJob& job) {
   record.owner = job.owner;
   record.spec = job.spec;
   choose_size(record.spec, record.owner.uid);
+  if (const auto fits = fit_kernel(record.spec); !fits) return std::unexpected(fits.error());
   if (const auto fine = check(record.spec); !fine) return std::unexpected(fine.error());
   record.number = ++node_.last_job;
   record.request = record.spec.request;
@@ -98,6 +101,25 @@ void UserRequests::choose_size(JobSpec& spec, std::uint32_t uid) {
   if (!known) return;
   spec.request.wanted = BySize{*known, {}};
   spec.asked = fmt::format("{} MiB, which {} needed before", known->value, *spec.application);
+}
+
+/// Raises a request by size to the compute that the job's kernel needs.
+Result<void> UserRequests::fit_kernel(JobSpec& spec) const {
+  auto* const size = std::get_if<BySize>(&spec.request.wanted);
+  if (!spec.kernel || size == nullptr) return {};
+  const FleetFile fleet = fleet_of(node_);
+  std::vector<const GpuModel*> models;
+  for (const Geometry& each : fleet.geometries) models.push_back(&each.model());
+  auto slices = slices_for(use_of(*spec.kernel), models);
+  if (!slices) {
+    slices.error().place = "kernel";
+    return std::unexpected(std::move(slices.error()));
+  }
+  size->compute = std::max(size->compute, *slices);
+  spec.asked = fmt::format("{}, and {} for {}", spec.asked,
+                           counted(static_cast<std::size_t>(slices->value), "compute slice"),
+                           in_words(*spec.kernel));
+  return {};
 }
 
 void UserRequests::enter_job(JobRecord record) {

@@ -45,6 +45,7 @@ class UserRequests {
   [[nodiscard]] Result<void> check(const JobSpec& spec);
   [[nodiscard]] const std::string& work_out_impossible(const Request& request);
   void choose_size(JobSpec& spec, std::uint32_t uid);
+  [[nodiscard]] Result<void> fit_kernel(JobSpec& spec) const;
   void enter_job(JobRecord record);
   void enter_drained(GpuId gpu, bool drained);
   [[nodiscard]] bool stop_though_unwritten(const UserRequest& request);

@@ -146,4 +146,22 @@ Result<const Profile*> fold_onto(const KernelLaunch& launch, const GpuModel& mod
   return best;
 }
 
+Result<ComputeSlices> slices_for(const KernelUse& kernel, std::span<const GpuModel* const> models) {
+  const auto same = [&](const GpuModel* each) { return each->key == models.front()->key; };
+  if (models.empty() || !std::ranges::all_of(models, same))
+    return fail(ErrorKind::bad_input, "",
+                "a kernel becomes compute slices of one GPU model, and this fleet has several",
+                "give compute_slices in its place");
+  const GpuModel& model = *models.front();
+  constexpr std::int64_t too_many = 1 << 20;
+  const KernelLaunch launch{kernel.blocks, static_cast<int>(std::min(kernel.threads, too_many)),
+                            static_cast<int>(kernel.registers), kernel.shared_bytes};
+  const auto profile = fold_onto(launch, model);
+  if (!profile) return fail(ErrorKind::bad_input, "", profile.error().text());
+  if (*profile == nullptr)
+    return fail(ErrorKind::bad_input, "", fmt::format("the SMs of {} are not all known", model.key),
+                "give compute_slices in its place");
+  return (*profile)->compute;
+}
+
 }  // namespace cleave

@@ -23,6 +23,7 @@
 
 #include "base/result.hpp"
 #include "model/gpu_model.hpp"
+#include "model/kernel_use.hpp"
 
 namespace cleave {
 
@@ -87,5 +88,10 @@ struct Folding {
 /// number of SMs is unknown.
 [[nodiscard]] Result<const Profile*> fold_onto(const KernelLaunch& launch, const GpuModel& model,
                                                const FoldingOptions& options = {});
+
+/// The compute slices of that profile, for a job's kernel on GPUs of these models: there must be
+/// one. Errors have no place.
+[[nodiscard]] Result<ComputeSlices> slices_for(const KernelUse& kernel,
+                                               std::span<const GpuModel* const> models);
 
 }  // namespace cleave

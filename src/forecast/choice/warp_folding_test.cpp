@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/format.hpp"
 #include "base/random.hpp"
 
 namespace cleave {
@@ -108,6 +109,22 @@ TEST(WarpFolding, ChoosesTheProfile) {
   EXPECT_EQ(onto(14, {.sharing = 1, .more_waves = 0}), "1g.5gb") << "of equal SMs the least memory";
   const auto unknown = find_gpu_model("H20-96GB");
   EXPECT_EQ(*fold_onto({1, 32, 0, 0}, **unknown), nullptr);
+}
+
+TEST(WarpFolding, AJobsKernelIsComputeSlices) {
+  const GpuModel* const a100 = *find_gpu_model("A100-40GB");
+  const GpuModel* const a30 = *find_gpu_model("A30-24GB");
+  const GpuModel* const unknown = *find_gpu_model("H20-96GB");
+  const auto slices = [](const KernelUse& kernel, std::vector<const GpuModel*> models) {
+    const auto answer = slices_for(kernel, models);
+    return answer ? fmt::format("{}", answer->value) : answer.error().text();
+  };
+  EXPECT_EQ(slices({200, 256, 40, 0}, {a100}), "3");
+  EXPECT_EQ(slices({200, 256, 40, 0}, {a100, a100}), "3");
+  EXPECT_NE(slices({200, 256, 40, 0}, {a100, a30}).find("several"), std::string::npos);
+  EXPECT_NE(slices({200, 256, 40, 0}, {unknown}).find("SMs"), std::string::npos);
+  EXPECT_NE(slices({1, std::int64_t{1} << 40, 0, 0}, {a100}).find("threads of a block"),
+            std::string::npos);
 }
 
 TEST(WarpFolding, EveryModelHasLimits) {
