@@ -45,6 +45,7 @@ struct ApiAttempt {
   std::optional<MiB> peak;
   std::optional<Duration> predicted = {}, lasted = {};
   std::optional<std::string> predicted_by = {};  // a word, perhaps one of a later daemon
+  std::optional<MiB> too_large = {};
   friend bool operator==(const ApiAttempt&, const ApiAttempt&) = default;
 };
 
@@ -216,6 +217,9 @@ inline constexpr auto fields_of<ApiAttempt> = std::tuple{
            .words = time_source_names}),
     field("lasted_s", &ApiAttempt::lasted,
           {.help = "How long its process ran; null while it does", .least = 0}),
+    field(
+        "too_large_mib", &ApiAttempt::too_large,
+        {.help = "Memory that it was forecast to need, where no GPU here has as much", .least = 0}),
 };
 template <>
 inline constexpr std::string_view schema_of<ApiAttempt> = "Attempt";

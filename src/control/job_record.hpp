@@ -73,6 +73,7 @@ struct AttemptRecord {
   std::optional<Duration> predicted;       // how long it would run, as of its start
   std::optional<TimeSource> predicted_by;  // how that was known; there with `predicted`
   std::optional<Duration> lasted;          // of its process, by a monotonic clock
+  std::optional<MiB> too_large;  // what it was forecast to need, if no GPU here has as much
   friend bool operator==(const AttemptRecord&, const AttemptRecord&) = default;
 };
 

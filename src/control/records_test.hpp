@@ -162,6 +162,7 @@ class RandomRecords {
       attempt.predicted_by = static_cast<TimeSource>(random.below(time_source_names.size()));
     }
     if (chance(0.5)) attempt.lasted = any_time();
+    if (chance(0.5)) attempt.too_large = MiB{any_number()};
     return attempt;
   }
 

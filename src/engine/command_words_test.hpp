@@ -60,6 +60,9 @@ class CommandWords {
   [[nodiscard]] std::string word(const FailJob& what) const {
     return fmt::format("fail {}", index(what.job));
   }
+  [[nodiscard]] std::string word(const WarnOfMemory& what) const {
+    return fmt::format("warn of {} MiB for {}", what.peak.value, index(what.job));
+  }
   [[nodiscard]] std::string word(const WakeAt& what) const {
     return fmt::format("wake at {} s", in_seconds(what.time.time_since_epoch()));
   }

@@ -1,5 +1,6 @@
 #include "engine/engine.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/overloads.hpp"
@@ -10,6 +11,17 @@ namespace {
 
 constexpr std::string_view no_room =
     "no GPU has room for it beside foreign instances and the fleet's own work";
+
+/// What the largest instances of these GPUs have; empty if that is unknown of one.
+std::optional<MiB> most_memory_of(const Fleet& fleet) {
+  MiB most;
+  for (const auto& graph : fleet.graphs())
+    for (const Profile* profile : graph->geometry().profile_list()) {
+      if (!profile->usable) return std::nullopt;
+      most = std::max(most, *profile->usable);
+    }
+  return most;
+}
 
 }  // namespace
 
@@ -29,7 +41,8 @@ Engine::Engine(std::unique_ptr<Scheduler> scheduler, const SchedulerSetup& setup
       room_(setup.fleet.graphs().size()),
       service_(setup.fleet.size()),
       own_refusals_(refusals == nullptr ? std::make_unique<Refusals>() : nullptr),
-      refusals_(refusals == nullptr ? own_refusals_.get() : refusals) {
+      refusals_(refusals == nullptr ? own_refusals_.get() : refusals),
+      most_memory_(most_memory_of(setup.fleet)) {
   for (const GpuState& gpu : setup.fleet.gpus()) {
     kinds_.push_back(gpu.kind);
     room_[gpu.kind] = room_[gpu.kind] | setup.fleet.graph(gpu).free(gpu.occupied);
@@ -50,7 +63,9 @@ void Engine::forget_restarted(std::span<const Command> commands) {
     if (const auto* saved = std::get_if<CheckpointJob>(&command)) saved_.insert(saved->job);
     if (const auto* stopped = std::get_if<StopJob>(&command)) forget(stopped->job);
     const auto starts = [&](const auto* start) {
-      if (start != nullptr && saved_.erase(start->job) == 0) forget(start->job);
+      if (start == nullptr) return;
+      warned_.erase(start->job);
+      if (saved_.erase(start->job) == 0) forget(start->job);
     };
     starts(std::get_if<StartJob>(&command));
     starts(std::get_if<StartShared>(&command));
@@ -256,6 +271,7 @@ void Engine::on_report(const MemoryReported& reported, Instant now,
   if (forecaster_ == nullptr) return;
   const auto peak = forecaster_->report(reported.job, reported.report);
   if (!peak || !reported.capacity || peak->at_least <= *reported.capacity) return;
+  warn(reported.job, peak->at_least, commands);
   if (facts_ == nullptr || !facts_->restartable(reported.job)) return;
   // It asks for as much already, and got less beside others: another restart would change nothing.
   const auto& asked = (*requests_)[request_of(reported.job)].request.at_least;
@@ -275,7 +291,13 @@ std::optional<RequestId> Engine::raised(JobId job, MiB at_least) {
   return larger;
 }
 
+void Engine::warn(JobId job, MiB peak, std::vector<Command>& commands) {
+  if (most_memory_ && peak > *most_memory_ && warned_.insert(job).second)
+    commands.push_back(WarnOfMemory{job, peak});
+}
+
 void Engine::forget(JobId job) {
+  warned_.erase(job);
   if (forecaster_ != nullptr) forecaster_->forget(job);
 }
 

@@ -12,7 +12,8 @@
 //     will never have an instance, is turned away at once;
 //   - a job whose forecast peak is beyond its instance is stopped early and waits for the smallest
 //   instance
-//     that holds the peak; where no instance would hold it, it is left to run.
+//     that holds the peak; where no instance would hold it, it is left to run, and the answer says
+//     so once where no GPU has as much.
 //
 // It also knows why a GPU takes no work: the GPU is lost, drained or paused, has just refused to
 // make an instance, or runs a job that the scheduler has no place for. A scheduler hears only that
@@ -114,6 +115,8 @@ class Engine {
   void enqueue(JobId job, RequestId request, Instant now, std::vector<Command>& commands);
   /// The job's request when its instance must hold so much; nullopt when there will never be one.
   std::optional<RequestId> raised(JobId job, MiB at_least);
+  /// Says once of each run that no GPU has so much.
+  void warn(JobId job, MiB peak, std::vector<Command>& commands);
   void forget(JobId job);
   /// Jobs that start over have not reported yet.
   void forget_restarted(std::span<const Command> commands);
@@ -135,6 +138,8 @@ class Engine {
   std::map<JobId, Adopted> guests_;  // jobs that run without the scheduler's knowing, and where
   std::set<std::pair<Instant, GpuId>> resting_;  // until when
   std::set<JobId> saved_;                        // checkpointed, and not started since
+  std::optional<MiB> most_memory_;               // of one instance of any GPU; empty: unknown
+  std::set<JobId> warned_;                       // of their memory, in this run
 };
 
 }  // namespace cleave

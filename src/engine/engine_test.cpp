@@ -184,6 +184,47 @@ TEST(Engine, StopsAJobBeforeItRunsOutAndForgetsWhatItSaid) {
       << "20 GB hold 12,000 MiB";
 }
 
+/// Says at each report that the job will need as much as it holds now.
+class LastReport final : public Forecaster {
+ public:
+  std::optional<ExpectedPeak> report(JobId, const MemoryReport& report) override {
+    return ExpectedPeak{report.held(), report.held()};
+  }
+  void forget(JobId) override {}
+};
+
+TEST(Engine, WarnsOnceOfEachRunOfMemoryThatNoGpuHas) {
+  const FleetFile file =
+      *parse_fleet_in_short("1xA30-24GB,1xA100-40GB", *ProfileChoice::parse("plain"));
+  const Fleet fleet(file);
+  RequestTable requests(file.geometries);
+  for (const bool restartable : {false, true}) {
+    const Restartable may;
+    LastReport forecaster;
+    const SchedulerSpec spec = *parse_scheduler("scheme-b");
+    Engine engine = *Engine::make(spec, {fleet, requests, true, restartable ? &may : nullptr},
+                                  requests, &forecaster);
+    const auto told = [&](const Event& event) {
+      std::vector<Command> commands;
+      engine.on(event, Instant{}, commands);
+      engine.settle(Instant{}, commands);
+      return CommandWords(fleet).text(commands);
+    };
+    const JobId job{};
+    const auto holds = [&](std::int64_t mib) {
+      return told(MemoryReported{job, {1, 10, MiB{mib}, MiB{mib}}, MiB{40192}});
+    };
+    told(Submitted{job, requests.intern({ByProfile{"7g.40gb"}, {}})});
+    EXPECT_EQ(holds(40192), "") << "it holds that where it is";
+    EXPECT_EQ(holds(41000), "warn of 41000 MiB for 0");
+    EXPECT_EQ(holds(42000), "") << "it was said";
+    told(GpuLost{GpuId{1}});
+    EXPECT_EQ(told(GpuReturned{GpuId{1}}).find("create 1 7g.40gb"), 0U);
+    EXPECT_EQ(holds(43000), "warn of 43000 MiB for 0") << "another run";
+    EXPECT_EQ(told(Finished{job}), "");
+  }
+}
+
 TEST(SchedulerSpec, IsCheckedBeforeAnythingRuns) {
   EXPECT_EQ(parse_scheduler("onlin").error().text(),
             "there is no scheduler 'onlin'; did you mean 'online'?");

@@ -155,6 +155,12 @@ struct RejectJob {
 struct FailJob {
   JobId job;
 };
+/// The running job is forecast to need more memory than any GPU of the fleet has. It is left to
+/// run; said once of each run.
+struct WarnOfMemory {
+  JobId job;
+  MiB peak;  // at least
+};
 /// Asks for a Woken event at that time.
 struct WakeAt {
   Instant time;
@@ -163,6 +169,6 @@ struct WakeAt {
 /// Whatever the engine can answer.
 using Command =
     std::variant<DestroyInstance, CreateInstance, StartJob, StartShared, StartOnWholeGpu, StopJob,
-                 CheckpointJob, MigrateJob, RejectJob, FailJob, WakeAt>;
+                 CheckpointJob, MigrateJob, RejectJob, FailJob, WarnOfMemory, WakeAt>;
 
 }  // namespace cleave

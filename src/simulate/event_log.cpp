@@ -50,6 +50,7 @@ void EventLog::on(const RunEvent& event) {
     fmt::format_to(end, R"(, "sharing": "{}")", name(event.share->mode));
     if (event.share->part > 0) fmt::format_to(end, R"(, "part": {})", event.share->part);
   }
+  if (event.memory) fmt::format_to(end, R"(, "memory_mib": {})", event.memory->value);
   if (event.until) {
     fmt::format_to(end, R"(, "until_s": )");
     append_seconds(line, *event.until);

@@ -34,6 +34,8 @@ std::string_view name(RunEvent::Kind kind) {
       return "gpu-returned";
     case RunEvent::Kind::evicted:
       return "evicted";
+    case RunEvent::Kind::warned:
+      return "memory-warning";
   }
   return "";
 }

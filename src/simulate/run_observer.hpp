@@ -33,6 +33,7 @@ struct RunEvent {
     gpu_lost,
     gpu_returned,
     evicted,  // a job, with the GPU that was lost; it waits again
+    warned,   // a job that runs: no GPU has the memory that it is forecast to need
   };
 
   Instant at;
@@ -43,6 +44,7 @@ struct RunEvent {
   std::optional<Instant> until;
   std::optional<InstanceShare> share = {};  // `started` beside others in one instance, or alone in
                                             // one that they may join
+  std::optional<MiB> memory = {};           // `warned`: what the job will need at least
 };
 
 std::string_view name(RunEvent::Kind kind);

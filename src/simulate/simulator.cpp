@@ -713,7 +713,11 @@ class Simulation {
     const auto generation = run.generation;
     engine_->on(MemoryReported{id, memory_.report(index(id), iteration), capacity(id, run)}, now_,
                 commands_);
-    if (runs_[id].generation == generation && commands_.empty()) program_report(id);
+    const auto runs_on = [](const Command& command) {
+      return std::holds_alternative<WarnOfMemory>(command);
+    };
+    if (runs_[id].generation == generation && std::ranges::all_of(commands_, runs_on))
+      program_report(id);
   }
 
   // GPUs that come and go.
@@ -963,6 +967,21 @@ class Simulation {
     account_.failed(index(what.job));
     runs_.close(what.job);
     observe([&] { return RunEvent{now_, RunEvent::Kind::failed, what.job, {}, {}, {}}; });
+    return {};
+  }
+
+  Result<void> carry_out(const WarnOfMemory& what) {
+    if (auto runs = must_run(what.job); !runs) return runs;
+    const JobRun& run = runs_[what.job];
+    observe([&] {
+      return RunEvent{.at = now_,
+                      .kind = RunEvent::Kind::warned,
+                      .job = what.job,
+                      .gpu = run.gpu,
+                      .placement = seen_placement(run),
+                      .until = {},
+                      .memory = what.peak};
+    });
     return {};
   }
 

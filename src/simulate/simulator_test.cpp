@@ -4,11 +4,15 @@
 
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/random.hpp"
+#include "base/text.hpp"
 #include "model/workload_file.hpp"
 #include "physics/reconfiguration.hpp"
+#include "simulate/event_log.hpp"
 #include "simulate/generate/generate.hpp"
 #include "simulate/world.hpp"
 
@@ -533,6 +537,39 @@ TEST(Simulator, AForecastRestartsAGrowingJobLongBeforeItDies) {
     EXPECT_EQ(early->early_restarts, 1U) << forecaster;
     EXPECT_LT(early->makespan, late->makespan) << forecaster;
   }
+}
+
+// It is observed once, its reports go on, and it fails as without the warning.
+TEST(Simulator, MemoryThatNoGpuHasIsWarnedOf) {
+  const auto workload = *parse_workload(
+      R"({"id": "a", "duration_s": 100, "memory": {"base_mib": 1000, "per_iteration_mib": 1000, )"
+      R"("iterations": 100}})",
+      "jobs");
+  const FleetFile fleet = *parse_fleet_in_short("1xA100-40GB", {});
+  SimulationOptions options;
+  options.forecaster = "trend";
+  std::ostringstream out;
+  EventLog log(fleet, workload, out);
+  options.observer = &log;
+  const auto s = simulate(fleet, workload, *parse_scheduler("scheme-b"), options);
+  ASSERT_TRUE(s) << s.error().text();
+  EXPECT_EQ(s->failed, 1U);
+  std::size_t warnings = 0, ends = 0;
+  for (const std::string_view line : split(out.str(), '\n')) {
+    if (line.find("memory-warning") != std::string_view::npos) {
+      ++warnings;
+      const Json event = Json::parse(line);
+      EXPECT_GT(event["memory_mib"].get<int>(), 40'000) << event;
+      EXPECT_TRUE(event.contains("profile")) << event;
+      EXPECT_EQ(ends, 0U) << "while it runs";
+    }
+    ends += line.find("\"failed\"") != std::string_view::npos ? 1 : 0;
+  }
+  EXPECT_GE(warnings, 1U) << out.str();
+  EXPECT_EQ(ends, 1U);
+  options.forecaster = "none";
+  options.observer = nullptr;
+  EXPECT_EQ(simulate(fleet, workload, *parse_scheduler("scheme-b"), options)->failed, 1U);
 }
 
 // Reports come once per iteration, and never without end, however short the iterations are.

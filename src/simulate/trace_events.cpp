@@ -81,6 +81,7 @@ void TraceEvents::on_gpu(const RunEvent& event) {
       return returned(event);
     case RunEvent::Kind::submitted:
     case RunEvent::Kind::rejected:
+    case RunEvent::Kind::warned:
       return;
     case RunEvent::Kind::finished:
     case RunEvent::Kind::failed:
@@ -240,6 +241,7 @@ void TraceEvents::count_jobs(const RunEvent& event) {
     case RunEvent::Kind::migrated:
     case RunEvent::Kind::gpu_lost:
     case RunEvent::Kind::gpu_returned:
+    case RunEvent::Kind::warned:
       break;
   }
   if (waiting != 0) change(waiting_, waiting, event.at, jobs_pid, "waiting jobs");

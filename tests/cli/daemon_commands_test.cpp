@@ -408,6 +408,22 @@ TEST(Show, HasThePredictionBesideWhatWasSeen) {
   shows("show 8", "predicted    1 min 30 s, by-magic\n");
 }
 
+TEST(Show, WarnsOfMemoryThatNoGpuHas) {
+  StubWorld world;
+  ApiJob job = job_of(7, "running");
+  job.history.resize(1);
+  job.history[0].attempt = 1;
+  world.put(job);
+  EXPECT_EQ(world.run("show 7").out.find("warning"), std::string::npos);
+  job.id = 8;
+  job.history[0].too_large = MiB{51'200};
+  world.put(job);
+  const Outcome told = world.run("show 8");
+  EXPECT_NE(told.out.find("warning      forecast to need 50.0 GiB, more than any GPU here has\n"),
+            std::string::npos)
+      << told.out << told.err;
+}
+
 TEST(ProfilesLearnt, ArePrintedAsLinesOfARepository) {
   StubWorld world;
   world.answers("GET /v1/profiles",

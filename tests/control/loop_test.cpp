@@ -246,6 +246,45 @@ TEST_F(Loop, EarlyRestartsAreAsManyADayAsTheSettingsSay) {
   EXPECT_EQ(record(number).state, JobState::finished) << "the second time it is left to run";
 }
 
+// It is told once, however often the forecast says so, also to the next daemon.
+TEST_F(Loop, AForecastThatFitsNoGpuIsToldAndNothingIsStopped) {
+  settings.forecaster = "last-value";
+  begin();
+  NewJob wanted = sized("1g.5gb");
+  FakeCourse grows;
+  grows.runs = 20s;
+  for (std::int64_t i = 1; i <= 9; ++i)
+    grows.reports.push_back({i, {i, 9, MiB{10'000 * i}, MiB{10'000 * i}}});
+  std::vector<JobNumber> all;
+  for (const bool restartable : {false, true}) {
+    wanted.spec.restartable = restartable;
+    all.push_back(submit(wanted));
+    // A restartable job is not stopped either: no instance would do.
+    FakeCourse at_once = grows;
+    at_once.reports.erase(at_once.reports.begin(), at_once.reports.begin() + 4);
+    jobs.plan({all.back(), 1}, at_once);
+  }
+  const auto warnings = [&](JobNumber number) {
+    int count = 0;
+    for (const EventRecord& event : control->events_since(0))
+      count += event.kind == "job-memory-warning" && event.job == number ? 1 : 0;
+    return count;
+  };
+  run(10s);
+  for (const JobNumber number : all) {
+    EXPECT_EQ(record(number).state, JobState::running);
+    EXPECT_EQ(warnings(number), 1);
+  }
+  begin();
+  run(40s);
+  for (const JobNumber number : all) {
+    ASSERT_EQ(attempts(number).size(), 1U);
+    EXPECT_EQ(attempts(number)[0].too_large, MiB{55'000}) << "the first, with its margin";
+    EXPECT_EQ(record(number).state, JobState::finished);
+    EXPECT_LE(warnings(number), 1);
+  }
+}
+
 TEST_F(Loop, HigherPriorityComesFirst) {
   const JobNumber runs = submit(sized("7g.40gb"), 20s);
   run(2s);

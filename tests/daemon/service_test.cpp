@@ -84,7 +84,8 @@ TEST(Openapi, TheCheckFindsErrors) {
             {"peak_mib", nullptr},
             {"predicted_s", nullptr},
             {"predicted_by", nullptr},
-            {"lasted_s", 1.5}};
+            {"lasted_s", 1.5},
+            {"too_large_mib", nullptr}};
   EXPECT_TRUE(check.check(place, good).empty()) << check.check(place, good)[0];
   const std::pair<const char*, Json> wrong[] = {
       {"attempt", 0}, {"attempt", "1"},      {"attempt", nullptr},      {"end", "whatever"},

@@ -122,6 +122,8 @@ void LawChecker::on(const RunEvent& event) {
       return gpu_returned(event);
     case Kind::evicted:
       return evicted(event);
+    case Kind::warned:
+      return warned(event);
   }
 }
 
@@ -320,7 +322,7 @@ void LawChecker::started(const RunEvent& event) {
     violation(event, "its checkpoint is not yet written");
   if (account.resumed) account.counts_from += options_.checkpoint / 2;
   account.resumed = false;
-  account.ran_out_last = false;
+  account.ran_out_last = account.warned = false;
   const auto known = speed(*event.job, *event.gpu, event.placement);
   account.speed_known = account.speed_known && known && !options_.sharing;
   account.speed = known.value_or(0);
@@ -345,6 +347,17 @@ void LawChecker::started_on_whole_gpu(const RunEvent& event, Gpu& gpu) {
   for (const Instant& until : gpu.slices_used_until)
     if (until > *event.until) violation(event, "a process still uses the GPU");
   gpu.whole = event.job;
+}
+
+/// Nothing changes; it is said once, of more than there is.
+void LawChecker::warned(const RunEvent& event) {
+  JobAccount* account = running(event);
+  if (account == nullptr) return;
+  if (std::exchange(account->warned, true)) violation(event, "it was warned of before");
+  for (const GpuEntry& gpu : fleet_.gpus)
+    for (const Profile* profile : fleet_.geometries[gpu.geometry].profile_list())
+      if (profile->usable && *event.memory <= *profile->usable)
+        return violation(event, "a GPU has as much memory");
 }
 
 LawChecker::JobAccount* LawChecker::running(const RunEvent& event) {

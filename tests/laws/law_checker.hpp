@@ -96,6 +96,7 @@ class LawChecker final : public RunObserver {
     bool begun = false, speed_known = true, resumed = false, ran_out_last = false;
     std::optional<MiB> more_than;       // the memory on which it failed
     bool begins_beside_others = false;  // on an instance whose memory it shares with them
+    bool warned = false;                // of its memory, in this run
     Duration execution{};
   };
 
@@ -123,6 +124,7 @@ class LawChecker final : public RunObserver {
   void gpu_lost(const RunEvent& event);
   void gpu_returned(const RunEvent& event);
   void evicted(const RunEvent& event);
+  void warned(const RunEvent& event);
 
   void check_rules(const RunEvent& event, const Gpu& gpu);
   void check_order(const RunEvent& event);

@@ -139,6 +139,23 @@ TEST(LawChecker, AcceptsTheRunByHand) {
   EXPECT_EQ(Told().violations(), std::vector<std::string>());
 }
 
+TEST(LawChecker, WarningsChangeNothingAndComeOnce) {
+  const auto warn = [](Told& run, std::size_t before, std::int64_t mib) {
+    RunEvent warning = run.events[2];
+    warning.kind = Kind::warned;
+    warning.until.reset();
+    warning.memory = MiB{mib};
+    run.insert_before(before, warning);
+  };
+  Told run;
+  warn(run, 8, 1'000'000);
+  EXPECT_EQ(run.violations(), std::vector<std::string>());
+  expect_refused(
+      {{"it was warned of before", [&](Told& r) { warn(r, 8, 1'000'000), warn(r, 9, 1'000'000); }},
+       {"a GPU has as much memory", [&](Told& r) { warn(r, 8, 4'000); }},
+       {"it does not run", [&](Told& r) { warn(r, 16, 1'000'000); }}});
+}
+
 TEST(LawChecker, RefusesImpossibleInstances) {
   expect_refused({
       {"its memory slices are taken",

@@ -349,6 +349,10 @@ void MovingWorld::carry_out(const FailJob& what) {
   ++counts_.failed;
 }
 
+void MovingWorld::carry_out(const WarnOfMemory& what) {
+  if (account(what.job).state != State::running) violation("warns of a job that does not run");
+}
+
 void MovingWorld::carry_out(const WakeAt& what) {
   wakes_.insert(what.time);
 }

@@ -107,6 +107,7 @@ class MovingWorld {
   void carry_out(const MigrateJob& what);
   void carry_out(const RejectJob& what);
   void carry_out(const FailJob& what);
+  void carry_out(const WarnOfMemory& what);
   void carry_out(const WakeAt& what);
   void tell_what_there_is();
 

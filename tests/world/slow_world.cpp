@@ -81,7 +81,7 @@ class SlowWorld {
   void take(const RunEvent& event) {
     const std::size_t job = event.job ? index(*event.job) : 0;
     using Kind = RunEvent::Kind;
-    if (event.job) held_.erase(job);
+    if (event.job && event.kind != Kind::warned) held_.erase(job);
     switch (event.kind) {
       case Kind::started: {
         double from_s = seconds_of(*event.until) + in_seconds(options_.process_start);
@@ -137,6 +137,7 @@ class SlowWorld {
       case Kind::destroyed:
         --instances_[index(*event.gpu)];
         break;
+      case Kind::warned:
       case Kind::submitted:
       case Kind::rejected:
       case Kind::failed:

@@ -80,6 +80,13 @@ std::string prediction_text(const ApiJob& job) {
                             error > 0 ? "long" : "short");
 }
 
+/// What its latest attempt is heading for.
+std::string warning_text(const ApiJob& job) {
+  if (job.history.empty() || !job.history.back().too_large) return {};
+  return fmt::format("forecast to need {}, more than any GPU here has",
+                     memory_text(*job.history.back().too_large));
+}
+
 /// Why an attempt ended.
 std::string end_of(const ApiAttempt& attempt) {
   std::string end = visible(attempt.end);
@@ -120,6 +127,7 @@ void print_job(const ApiJob& job, Instant now) {
   line("asked for", visible(job.asked));
   if (job.asks_now != job.asked && job.attempts > 1) line("asks now for", visible(job.asks_now));
   if (job.memory) line("memory", fmt::format("{} as last reported", memory_text(*job.memory)));
+  line("warning", warning_text(job));
   line("user", job.user.empty() ? fmt::format("{}", job.uid) : visible(job.user));
   line("command", as_typed(job.command));
   line("directory", visible(job.directory));

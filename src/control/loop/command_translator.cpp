@@ -110,4 +110,19 @@ void CommandTranslator::carry_out(const FailJob& what) {
                     job->last_code);
 }
 
+/// Said once of an attempt: an engine that was made anew hears its reports again.
+void CommandTranslator::carry_out(const WarnOfMemory& what) {
+  LiveJob* job = find(what.job);
+  if (job == nullptr || !job->main) return;
+  AttemptRecord& attempt = job->attempts.at(*job->main).record;
+  if (attempt.too_large) return;
+  attempt.too_large = what.peak;
+  book_.note(attempt);
+  book_.event("job-memory-warning",
+              fmt::format("job {} is forecast to need {} MiB, more than any GPU here has; it is "
+                          "left to run",
+                          job->record.number, what.peak.value),
+              job, attempt.gpu);
+}
+
 }  // namespace cleave

@@ -27,6 +27,7 @@ class CommandTranslator {
   void carry_out(const MigrateJob& what);
   void carry_out(const RejectJob& what);
   void carry_out(const FailJob& what);
+  void carry_out(const WarnOfMemory& what);
   void carry_out(const WakeAt&) {}  // the brain's own
   void place(JobId id, JobPlace place, GpuStep::Kind kind);
   void unplace(JobId id, AttemptEnd end, const std::string& why);

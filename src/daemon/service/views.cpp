@@ -95,6 +95,7 @@ ApiAttempt attempt_view(const AttemptRecord& attempt, const GpuIndexOf& index_of
   view.predicted = attempt.predicted;
   if (attempt.predicted_by) view.predicted_by = std::string(name(*attempt.predicted_by));
   view.lasted = attempt.lasted;
+  view.too_large = attempt.too_large;
   return view;
 }
 

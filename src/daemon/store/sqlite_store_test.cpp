@@ -165,9 +165,9 @@ TEST_F(SqliteFile, WaitsForNoOtherProgramThatHasItOpen) {
 
 TEST_F(SqliteFile, OfANewerSchemaIsRefused) {
   ASSERT_TRUE(open()->write(batch_of(1), Durability::synced));
+  sql("PRAGMA user_version = 4");
+  expect_refused("newer Cleave: its schema is 4, this program knows 3");
   sql("PRAGMA user_version = 3");
-  expect_refused("newer Cleave: its schema is 3, this program knows 2");
-  sql("PRAGMA user_version = 2");
   EXPECT_EQ(whole_batches(*open()), 1) << "and nothing happened to it";
 }
 
@@ -185,7 +185,7 @@ TEST(StoreColumns, AreThese) {
             "profile TEXT NOT NULL, start INTEGER NOT NULL, started_ns INTEGER NOT NULL, "
             "began_ns INTEGER, ended_ns INTEGER, \"end\" TEXT, why TEXT NOT NULL, "
             "exit_code INTEGER, peak_mib INTEGER, predicted_ns INTEGER, predicted_by TEXT, "
-            "lasted_ns INTEGER");
+            "lasted_ns INTEGER, too_large_mib INTEGER");
   EXPECT_EQ(column_definitions(learnt_columns()),
             "uid INTEGER NOT NULL, application TEXT NOT NULL, batch INTEGER NOT NULL, "
             "gpu_model TEXT NOT NULL, profile TEXT NOT NULL, record TEXT NOT NULL");
@@ -205,7 +205,8 @@ TEST(StoreColumns, AreThese) {
 TEST_F(SqliteFile, OfTheFirstSchemaLearnsFromNowOn) {
   ASSERT_TRUE(open()->write(batch_of(1), Durability::synced));
   sql("ALTER TABLE attempts DROP COLUMN predicted_ns; ALTER TABLE attempts DROP COLUMN "
-      "predicted_by; ALTER TABLE attempts DROP COLUMN lasted_ns; DROP TABLE learnt; "
+      "predicted_by; ALTER TABLE attempts DROP COLUMN lasted_ns; ALTER TABLE attempts DROP COLUMN "
+      "too_large_mib; DROP TABLE learnt; "
       "PRAGMA user_version = 1");
   StoreBatch batch;
   LearntProfile learnt;

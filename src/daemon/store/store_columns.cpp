@@ -246,6 +246,7 @@ std::span<const StoreColumn<AttemptRecord>> attempt_columns() {
       since(2, column<&Attempt::predicted>("predicted_ns")),
       {"predicted_by", "TEXT", put_source, take_source, false, 2},
       since(2, column<&Attempt::lasted>("lasted_ns")),
+      since(3, column<&Attempt::too_large>("too_large_mib")),
   };
   return columns;
 }
