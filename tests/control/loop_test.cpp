@@ -449,6 +449,32 @@ TEST_F(Loop, AnUnsizedJobGetsTheProfileThatWasMeasuredBest) {
   EXPECT_EQ(text(record(free).spec.request), "6300 MiB") << "it chooses partitions itself";
 }
 
+// A look every 5 s counts; what was learnt is there for the next daemon.
+TEST_F(Loop, WhatTheDriverCountsOfAnApplicationIsLearnt) {
+  const auto learnt = [&](const std::string& application) {
+    NewJob wanted = sized("1g.5gb");
+    wanted.spec.application = application;
+    submit(wanted, 30s);
+    run(60s);
+    begin();
+    run(1s);
+    const ProfileRepository* mine = control->learnt().of(1000);
+    const ProfileRecord* record =
+        mine == nullptr ? nullptr : mine->find({application, "A100-40GB", 1, "1g.5gb", false});
+    return record == nullptr ? ProfileRecord{} : *record;
+  };
+  const ProfileRecord uncounted = learnt("a");
+  EXPECT_EQ(uncounted.time_s, 30);
+  EXPECT_TRUE(uncounted.counters.empty()) << "this GPU does not count";
+  machine.door(0).shares = BusyShares{0.75, 0.5, 0.25, {}};
+  const ProfileRecord counted = learnt("b");
+  EXPECT_EQ(counted.time_s, 30);
+  ASSERT_EQ(counted.counters.size(), 3U);
+  EXPECT_DOUBLE_EQ(counted.counters.at("sm_activity"), 0.75);
+  EXPECT_DOUBLE_EQ(counted.counters.at("sm_occupancy"), 0.5);
+  EXPECT_DOUBLE_EQ(counted.counters.at("tensor_activity"), 0.25);
+}
+
 TEST_F(Loop, OldJobsAreForgottenByTimeAndBySize) {
   settings.keep_jobs = 1h;
   settings.keep_bytes = 2500;  // of 1000 each
