@@ -18,7 +18,8 @@ using namespace std::chrono_literals;
 
 class Loop : public testing::Test {
  protected:
-  Loop() { begin(); }
+  Loop() : Loop({"A100-40GB"}) {}
+  explicit Loop(const std::vector<std::string>& gpus) : machine(models_of(gpus)) { begin(); }
 
   void begin() {
     control.reset();
@@ -68,8 +69,13 @@ class Loop : public testing::Test {
   JobRecord record(JobNumber number) { return **store->job(number); }
   std::vector<AttemptRecord> attempts(JobNumber number) { return *store->attempts(number); }
   MiB report(std::int64_t mib) { return MiB{mib}; }
+  static std::vector<const GpuModel*> models_of(const std::vector<std::string>& names) {
+    std::vector<const GpuModel*> models;
+    for (const std::string& name : names) models.push_back(*find_gpu_model(name));
+    return models;
+  }
 
-  Machine machine{{*find_gpu_model("A100-40GB")}};
+  Machine machine;
   FakeJobs jobs{1};
   FakeDisk disk;
   Duration now{};
@@ -777,6 +783,60 @@ TEST_F(SharedLoop, WhatUsersHadIsRemembered) {
   ASSERT_TRUE(control->set_scheduler("scheme-b:order=fair-share", moment()));
   run(1h);
   EXPECT_EQ(used("bob", 6h, 7h), 0);
+}
+
+/// Four jobs fill a GPU; the first and the third of them end, so that a 2g has no place there.
+class CrowdedGpu : public Loop {
+ protected:
+  explicit CrowdedGpu(const std::vector<std::string>& gpus) : Loop(gpus) {
+    settings.scheduler = "dyna-p:beta=1e6";
+    begin();
+    for (int i = 0; i < 4; ++i) crowd.push_back(submit(of("1g.6gb"), i % 2 == 0 ? 100s : 1000s));
+    run(300s);
+    late = submit(of("2g.12gb"), 1000s);
+    run(60s);
+  }
+  static NewJob of(const std::string& profile) {
+    NewJob wanted = sized(profile);
+    wanted.spec.restartable = true;
+    wanted.spec.times = {{profile, 1000s}, {"4g.24gb", 1000s}};
+    return wanted;
+  }
+  /// How many attempts of the first jobs were stopped for room.
+  std::size_t stops() {
+    std::size_t count = 0;
+    for (const JobNumber number : crowd)
+      for (const AttemptRecord& attempt : attempts(number))
+        count += attempt.end == AttemptEnd::made_room ? 1 : 0;
+    return count;
+  }
+
+  std::vector<JobNumber> crowd;
+  JobNumber late = 0;
+};
+
+struct CrowdedAlone : CrowdedGpu {
+  CrowdedAlone() : CrowdedGpu({"A30-24GB"}) {}
+};
+struct CrowdedBesideAnEmptyOne : CrowdedGpu {
+  CrowdedBesideAnEmptyOne() : CrowdedGpu({"A30-24GB", "A30-24GB"}) {}
+};
+
+TEST_F(CrowdedBesideAnEmptyOne, TheNewJobTakesTheOtherGpuAndNoneIsStopped) {
+  EXPECT_EQ(stops(), 0U);
+  for (const std::size_t still : {1U, 3U}) {
+    EXPECT_EQ(record(crowd[still]).state, JobState::running);
+    ASSERT_EQ(attempts(crowd[still]).size(), 1U);
+    EXPECT_EQ(attempts(crowd[still])[0].gpu, attempts(crowd[0]).at(0).gpu) << "all on one";
+  }
+  EXPECT_EQ(record(late).state, JobState::running);
+  ASSERT_EQ(attempts(late).size(), 1U);
+  EXPECT_NE(attempts(late)[0].gpu, attempts(crowd[1])[0].gpu);
+}
+
+TEST_F(CrowdedAlone, RunningJobsMakeRoom) {
+  EXPECT_GT(stops(), 0U) << "or what is said of two GPUs says nothing";
+  EXPECT_EQ(record(late).state, JobState::running);
 }
 
 }  // namespace
