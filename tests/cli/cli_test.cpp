@@ -441,7 +441,7 @@ TEST(Simulate, SaysHowTheRunWent) {
             Json::parse(R"({"reconfiguration_s": 0.0, "checkpoint_s": 8.0, "process_start_s": 1.5,
     "forecast": "last-value:margin=0.2", "times": "true",
     "faults": {"mtbf_s": null, "repair_s": null, "job_failure": 0.0,
-    "outages": ["n0/1@50-60.5", "n0/1@700-900"]}})"));
+    "outages": ["n0/1@50-60.5", "n0/1@700-900"]}, "reservations": []})"));
   EXPECT_EQ(said["gpu_losses"], 2);
   EXPECT_EQ(said["trace"]["generator"], "lab-day");
   const Outcome text = cleave(what + "--outage n0/1@700-900");
