@@ -19,7 +19,7 @@ enum class RunMode : std::uint8_t { none, instance, shared, whole };
 /// What a process that is left to run comes to.
 enum class Fate : std::uint8_t { finishes, fails, runs_out };
 
-inline constexpr double never = 2;  // a share of a job's work that it does not reach
+inline constexpr double beyond_its_work = 2;  // a share of a job's work that it does not reach
 
 /// A job that has begun and not ended for good. They are touched in no order: one is one cache
 /// line.

@@ -279,7 +279,7 @@ class Simulation {
     const double share = options_.faults.job_failure;
     if (share > 0 && uniform_of(options_.seed, index(id), 0x6a6f62) < share)
       return uniform_of(options_.seed, index(id), 0x6a6f63);
-    return never;
+    return beyond_its_work;
   }
 
   /// Of a job that shares an instance.
@@ -333,17 +333,17 @@ class Simulation {
     if (!(run.speed > 0)) return run.done;
     const auto* size = std::get_if<BySize>(&workload_.requests[job(id).request].wanted);
     const bool grows = memory_.grows(job(id));
-    if (size == nullptr && !grows) return never;
+    if (size == nullptr && !grows) return beyond_its_work;
     const auto has = capacity(id, run);
-    if (!has) return never;
+    if (!has) return beyond_its_work;
     if (grows) {
       const auto all = static_cast<double>(memory_.iterations(job(id)));
       const auto from = static_cast<std::int64_t>(run.done * all) + 1;
       const auto beyond = memory_.first_beyond(index(id), *has, from);
-      return beyond ? std::max(run.done, static_cast<double>(*beyond - 1) / all) : never;
+      return beyond ? std::max(run.done, static_cast<double>(*beyond - 1) / all) : beyond_its_work;
     }
     const bool fits = size->memory <= *has || rates_.table().host_memory(job(id), has);
-    return fits ? never : run.done;
+    return fits ? beyond_its_work : run.done;
   }
 
   // What the jobs of a GPU share.
@@ -512,9 +512,9 @@ class Simulation {
   Result<void> program(JobId id) {
     JobRun& run = runs_[id];
     const double fails = fails_at(id), dies = death_of(id);
-    run.fate = dies < never && dies <= std::min(fails, 1.0) ? Fate::runs_out
-               : fails <= 1                                 ? Fate::fails
-                                                            : Fate::finishes;
+    run.fate = dies < beyond_its_work && dies <= std::min(fails, 1.0) ? Fate::runs_out
+               : fails <= 1                                           ? Fate::fails
+                                                                      : Fate::finishes;
     const auto end = end_of(id, run);
     if (!end) return std::unexpected(end.error());
     const bool reports = forecaster_ != nullptr && memory_.grows(job(id));
@@ -557,10 +557,10 @@ class Simulation {
   }
 
   /// The share of its work at which the job runs out of memory where it is.
-  double death_of(JobId id) const { return deaths_.empty() ? never : deaths_[index(id)]; }
+  double death_of(JobId id) const { return deaths_.empty() ? beyond_its_work : deaths_[index(id)]; }
   void set_death(JobId id, double share) {
-    if (deaths_.empty() && share == never) return;
-    if (deaths_.empty()) deaths_.resize(workload_.jobs.size(), never);
+    if (deaths_.empty() && share == beyond_its_work) return;
+    if (deaths_.empty()) deaths_.resize(workload_.jobs.size(), beyond_its_work);
     deaths_[index(id)] = share;
   }
 

@@ -25,12 +25,7 @@ class Listing {
   /// All must outlive it.
   Listing(const Clock& clock, const ControlSettings& settings, const NodeState& node,
           const Book& book, const Brain& brain, const GpuListener& gpus)
-      : clock_(clock),
-        settings_(settings),
-        node_(node),
-        book_(book),
-        brain_(brain),
-        gpus_(gpus) {}
+      : clock_(clock), settings_(settings), node_(node), book_(book), brain_(brain), gpus_(gpus) {}
 
   // Each is as control.hpp says.
 

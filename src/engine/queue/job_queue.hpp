@@ -6,7 +6,10 @@
 #include <algorithm>
 #include <compare>
 #include <deque>
+#include <functional>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "engine/job_facts.hpp"
 
@@ -38,53 +41,104 @@ class JobQueue {
     }
   };
 
-  [[nodiscard]] bool empty() const { return jobs_.empty(); }
-  [[nodiscard]] std::size_t size() const { return jobs_.size(); }
-  [[nodiscard]] const Waiting& front() const { return jobs_.front().waiting; }
+  [[nodiscard]] bool empty() const { return size_ == 0; }
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] const Waiting& front() const { return first_level().jobs.front().waiting; }
   /// In their order, from 0.
-  [[nodiscard]] const Waiting& operator[](std::size_t place) const { return jobs_[place].waiting; }
-  [[nodiscard]] Turn turn(std::size_t place) const { return jobs_[place].turn(); }
+  [[nodiscard]] const Waiting& operator[](std::size_t place) const {
+    const auto [level, at] = find(place);
+    return level->jobs[at].waiting;
+  }
+  [[nodiscard]] Turn turn(std::size_t place) const {
+    const auto [level, at] = find(place);
+    return turn(*level, level->jobs[at]);
+  }
   /// Whether the job, which does not wait here, would be the first.
   [[nodiscard]] bool would_lead(JobId job) const {
-    return jobs_.empty() || turn_of(job) < jobs_.front().turn();
+    return empty() || turn_of(job) < turn(first_level(), first_level().jobs.front());
   }
 
-  void pop_front() { jobs_.pop_front(); }
+  void pop_front() {
+    const auto first = std::ranges::find_if(levels_, has_jobs);
+    first->jobs.pop_front();
+    --size_;
+  }
   void erase_at(std::size_t place) {
-    jobs_.erase(jobs_.begin() + static_cast<std::ptrdiff_t>(place));
+    Level* level = levels_.data();
+    for (; place >= level->jobs.size(); ++level) place -= level->jobs.size();
+    level->jobs.erase(level->jobs.begin() + static_cast<std::ptrdiff_t>(place));
+    --size_;
   }
   /// Nothing where it does not wait.
   void erase(JobId job) {
-    const auto found = std::ranges::lower_bound(jobs_, turn_of(job), {}, &Entry::turn);
-    if (found != jobs_.end() && found->waiting.job == job) jobs_.erase(found);
+    const Turn turn = turn_of(job);
+    const auto level = level_of(turn.priority);
+    if (level == levels_.end() || level->priority != turn.priority) return;
+    const auto found = place_of(*level, turn);
+    if (found == level->jobs.end() || found->waiting.job != job) return;
+    level->jobs.erase(found);
+    --size_;
   }
   void insert(Waiting waiting) {
     const Turn turn = turn_of(waiting.job);
-    const Entry entry{waiting, turn.priority, turn.deadline};
-    if (jobs_.empty() || jobs_.back().turn() < turn) {
-      jobs_.push_back(entry);
-    } else {
-      jobs_.insert(std::ranges::lower_bound(jobs_, turn, {}, &Entry::turn), entry);
+    auto level = level_of(turn.priority);
+    if (level == levels_.end() || level->priority != turn.priority) {
+      std::erase_if(levels_, [](const Level& each) { return !has_jobs(each); });
+      level = levels_.insert(level_of(turn.priority), Level{turn.priority, {}});
     }
+    const Entry entry{waiting, turn.deadline};
+    auto& jobs = level->jobs;
+    if (jobs.empty() || this->turn(*level, jobs.back()) < turn) {
+      jobs.push_back(entry);
+    } else {
+      jobs.insert(place_of(*level, turn), entry);
+    }
+    ++size_;
   }
 
  private:
-  /// A waiting job with its priority and deadline, which are asked for once.
+  /// A waiting job with its deadline, which is asked for once.
   struct Entry {
     Waiting waiting;
-    std::int64_t priority;
     Instant deadline;
-    [[nodiscard]] Turn turn() const { return {priority, deadline, waiting.job}; }
+  };
+  /// The jobs of one priority: those that come go to its end, however many wait behind.
+  struct Level {
+    std::int64_t priority = 0;
+    std::deque<Entry> jobs;
   };
 
+  [[nodiscard]] static bool has_jobs(const Level& level) { return !level.jobs.empty(); }
+  [[nodiscard]] static Turn turn(const Level& level, const Entry& entry) {
+    return {level.priority, entry.deadline, entry.waiting.job};
+  }
   [[nodiscard]] Turn turn_of(JobId job) const {
     return {facts_ == nullptr ? 0 : facts_->priority(job),
             by_deadline_ ? facts_->deadline(job).value_or(Instant::max()) : Instant::max(), job};
   }
+  /// The first that has jobs.
+  [[nodiscard]] const Level& first_level() const {
+    return *std::ranges::find_if(levels_, has_jobs);
+  }
+  /// Where the level of this priority is or would be.
+  [[nodiscard]] std::vector<Level>::iterator level_of(std::int64_t priority) {
+    return std::ranges::lower_bound(levels_, priority, std::greater{}, &Level::priority);
+  }
+  /// Where the job with this turn is or would be.
+  [[nodiscard]] static std::deque<Entry>::iterator place_of(Level& level, const Turn& turn) {
+    return std::ranges::lower_bound(
+        level.jobs, turn, {}, [&](const Entry& entry) { return JobQueue::turn(level, entry); });
+  }
+  [[nodiscard]] std::pair<const Level*, std::size_t> find(std::size_t place) const {
+    const Level* level = levels_.data();
+    for (; place >= level->jobs.size(); ++level) place -= level->jobs.size();
+    return {level, place};
+  }
 
   const JobFacts* facts_;
   bool by_deadline_;
-  std::deque<Entry> jobs_;
+  std::vector<Level> levels_ = {Level{}};  // by priority, the highest first; some may be empty
+  std::size_t size_ = 0;
 };
 
 }  // namespace cleave

@@ -155,6 +155,7 @@ ServedQueue::Group* ServedQueue::next_group(Instant now, bool owners_alone) {
     if (group.next < group.jobs.size() && !at_limit(group) &&
         (!owners_alone || owns_now(group, now)) && (best == nullptr || before(group, *best, now)))
       best = &group;
+  if (best != nullptr) best->job = best->jobs[best->next];
   return best;
 }
 
@@ -162,7 +163,7 @@ ServedQueue::Group* ServedQueue::next_group(Instant now, bool owners_alone) {
 
 void ServedQueue::start(Group& group, QueueHost& host, Spot spot, Instant now,
                         std::vector<Command>& commands) {
-  const Waiting job = group.jobs[group.next];
+  const Waiting job = group.job;
   group.jobs.erase_at(group.next);
   --waiting_;
   host.start(job, spot, commands);
@@ -185,6 +186,8 @@ void ServedQueue::serve(QueueHost& host, Instant now, std::vector<Command>& comm
     return;
   }
   reservations_.clear();
+  kept_ = 0;
+  ++looks_;
   for (Group& group : groups_) group.next = group.reserved = 0;
   take_advance(host, now, commands);
   const std::size_t most = rules_.backfill == Backfill::none           ? 0
@@ -221,7 +224,7 @@ void ServedQueue::start_owners(QueueHost& host, Instant now, std::vector<Command
 
 std::optional<Spot> ServedQueue::spot_on(const Group& group, GpuId gpu, QueueHost& host,
                                          Instant now) {
-  const Waiting job = group.jobs[group.next];
+  const Waiting job = group.job;
   const Room room = left_by_reservations(group, gpu, host.room(gpu, job.request), now);
   return room.empty() ? std::nullopt : host.find_on(job, gpu, room);
 }
@@ -232,16 +235,29 @@ std::optional<Spot> ServedQueue::spot_for(const Group& group, QueueHost& host, I
     if (own.from <= now && owns(group, own))
       if (const auto spot = spot_on(group, own.spot.gpu, host, now)) return spot;
   if (own_alone) return std::nullopt;
-  const Waiting job = group.jobs[group.next];
-  // Whether a job would rather offload is its own matter.
-  const bool alike = !(*requests_)[job.request].request.offload;
-  if (!alike || !found_none_.contains(job.request)) {
+  const Waiting job = group.job;
+  Tried& tried = tried_with(job.request);
+  if (!tried.in_vain) {
     if (const auto spot = host.find(job)) return spot;
-    if (alike) found_none_.insert(job.request);
+    // Whether a job would rather offload is its own matter.
+    tried.in_vain = !(*requests_)[job.request].request.offload;
   }
-  for (const auto& [gpu, reservations] : reserved_on_)
+  if (tried.full_with == kept_) return std::nullopt;
+  bool full = true;
+  for (const auto& [gpu, reservations] : reserved_on_) {
+    if (free_room(gpu, host.room(gpu, job.request)).empty()) continue;
+    full = false;
     if (const auto spot = spot_on(group, gpu, host, now)) return spot;
+  }
+  if (full) tried.full_with = kept_;
   return std::nullopt;
+}
+
+ServedQueue::Tried& ServedQueue::tried_with(RequestId request) {
+  if (tried_.size() <= index(request)) tried_.resize(index(request) + 1);
+  Tried& tried = tried_[index(request)];
+  if (tried.look != looks_) tried = {.look = looks_};
+  return tried;
 }
 
 /// The same job is asked for many times, one after the other.
@@ -259,10 +275,16 @@ std::optional<Duration> ServedQueue::time_of(JobId job, Spot spot) {
   return *known;
 }
 
-Room ServedQueue::left_by_reservations(const Group& group, GpuId gpu, Room room, Instant now) {
+/// What of it no running job is in the way of.
+Room ServedQueue::free_room(GpuId gpu, Room room) const {
   if (room.whole && !holders_.free({gpu, std::nullopt})) room.whole = false;
   for (const PlacementId placement : room.placements)
     if (!holders_.free({gpu, placement})) room.placements.erase(placement);
+  return room;
+}
+
+Room ServedQueue::left_by_reservations(const Group& group, GpuId gpu, Room room, Instant now) {
+  room = free_room(gpu, room);
   for (const std::size_t i : reserved_on_.at(gpu)) {
     const Reservation& reservation = reservations_[i];
     if (room.whole && delays(group, {gpu, std::nullopt}, reservation, now)) room.whole = false;
@@ -277,7 +299,7 @@ bool ServedQueue::delays(const Group& group, Spot spot, const Reservation& reser
   if (owns(group, reservation)) return false;
   if (!in_each_others_way(holders_.geometry(spot.gpu), spot.placement, reservation.spot.placement))
     return false;
-  return !ends_before(reservation, now, time_of(group.jobs[group.next].job, spot));
+  return !ends_before(reservation, now, time_of(group.job.job, spot));
 }
 
 bool ServedQueue::owns(const Group& group, const Reservation& reservation) {
@@ -309,7 +331,7 @@ Instant ServedQueue::earliest_start(const Group& group, Spot spot, Instant now) 
     if (from == never) break;
     if (other.end <= from || owns(group, other)) continue;
     if (other.spot.placement && !in_its_way.contains(*other.spot.placement)) continue;
-    if (!std::exchange(asked, true)) time = time_of(group.jobs[group.next].job, spot);
+    if (!std::exchange(asked, true)) time = time_of(group.job.job, spot);
     if (ends_before(other, from, time)) break;
     from = other.end;
   }
@@ -317,7 +339,7 @@ Instant ServedQueue::earliest_start(const Group& group, Spot spot, Instant now) 
 }
 
 std::optional<Reservation> ServedQueue::earliest(const Group& group, QueueHost& host, Instant now) {
-  const Waiting job = group.jobs[group.next];
+  const Waiting job = group.job;
   std::optional<SpotRank> best;
   const auto consider = [&](const std::optional<SpotRank>& rank) {
     if (rank && (!best || *rank < *best)) best = rank;
@@ -373,6 +395,7 @@ void ServedQueue::keep(const Reservation& reservation, QueueHost& host) {
                                               [&](std::size_t i) { return reservations_[i].from; });
   there.insert(after, reservations_.size());
   reservations_.push_back(reservation);
+  ++kept_;
 }
 
 void ServedQueue::take_advance(QueueHost& host, Instant now, std::vector<Command>& commands) {
@@ -390,7 +413,6 @@ void ServedQueue::forget_reservations(QueueHost& host) {
   for (const auto& [gpu, reservations] : reserved_on_) host.set_aside(gpu, false);
   reserved_on_.clear();
   known_job_.reset();
-  found_none_.clear();
 }
 
 Outlook ServedQueue::outlook(JobId job) const {

@@ -26,8 +26,8 @@
 // those of the user or account that they name are not in their way. While one holds, these start
 // there whichever other jobs wait before them.
 
+#include <cstdint>
 #include <map>
-#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -111,6 +111,7 @@ class ServedQueue {
     JobQueue jobs;
     FairShare::Member member = 0;
     std::size_t next = 0;                   // of those that are being looked at
+    Waiting job{};                          // that one, once its turn has come
     std::size_t running = 0, reserved = 0;  // reserved: of those that are being looked at
     std::string account, user;              // where users count
   };
@@ -136,6 +137,7 @@ class ServedQueue {
   [[nodiscard]] std::optional<Spot> spot_on(const Group& group, GpuId gpu, QueueHost& host,
                                             Instant now);
   [[nodiscard]] std::optional<Duration> time_of(JobId job, Spot spot);
+  [[nodiscard]] Room free_room(GpuId gpu, Room room) const;
   [[nodiscard]] Room left_by_reservations(const Group& group, GpuId gpu, Room room, Instant now);
   [[nodiscard]] bool delays(const Group& group, Spot spot, const Reservation& reservation,
                             Instant now);
@@ -173,7 +175,17 @@ class ServedQueue {
   /// By GPU model and placement: times of the job that was asked for last.
   std::vector<std::optional<std::optional<Duration>>> known_times_;
   std::optional<JobId> known_job_;
-  std::set<RequestId> found_none_;  // apart from GPUs set aside; of the jobs that are looked at
+  /// What is known of a request while jobs are looked at: starts only take room.
+  struct Tried {
+    std::uint64_t look = 0;  // which look at the queue it is of
+    bool in_vain = false;    // GPUs that are not set aside have no room
+    /// Nor had those set aside, reservations aside, when there were so many of these.
+    std::size_t full_with = SIZE_MAX;
+  };
+  Tried& tried_with(RequestId request);
+  std::vector<Tried> tried_;  // by request
+  std::uint64_t looks_ = 0;
+  std::size_t kept_ = 0;  // reservations, in this look
 };
 
 }  // namespace cleave
