@@ -277,7 +277,7 @@ Result<void> RunArguments::read_knowledge(SimulationOptions& options) const {
   if (knowledge->memory == KnownMemory::forecast && !forecasts)
     return fail(ErrorKind::bad_usage, "--know", "memory=forecast needs a forecaster",
                 "name one with --forecast");
-  if (knowledge->memory == KnownMemory::none && forecasts)
+  if (knowledge->memory == KnownMemory::unknown && forecasts)
     return fail(ErrorKind::bad_usage, "--know", "memory=none leaves no place for a forecaster",
                 "write memory=forecast, or leave out --forecast");
   return {};
@@ -496,7 +496,7 @@ std::string run_text(const SimulationOptions& options, const FleetFile& fleet) {
                     options.applications->model() != nullptr ? " and a trained model" : ""));
   if (options.know != Knowledge())
     said.push_back(fmt::format("schedulers are told {} (oracle the truth)", words(options.know)));
-  if (options.may == MayInterrupt::none) said.push_back("no job may be stopped or moved");
+  if (options.may == MayInterrupt::never) said.push_back("no job may be stopped or moved");
   if (options.may == MayInterrupt::checkpoint)
     said.push_back("jobs may be stopped at a price, and not moved for nothing");
   if (options.world.link == LinkSharing::off) said.push_back("jobs do not share links");

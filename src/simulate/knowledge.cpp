@@ -23,13 +23,15 @@ constexpr std::string_view noise_word = "noise:";
 constexpr double most_noise = 5;  // a factor of 150 either way is usual then
 
 constexpr std::pair<std::string_view, KnownSpeeds> speeds_by_name[] = {
-    {"true", KnownSpeeds::truth}, {"learn", KnownSpeeds::learn}, {"none", KnownSpeeds::none}};
+    {"true", KnownSpeeds::truth}, {"learn", KnownSpeeds::learn}, {"none", KnownSpeeds::unknown}};
 constexpr std::pair<std::string_view, KnownMemory> memory_by_name[] = {
-    {"true", KnownMemory::truth}, {"forecast", KnownMemory::forecast}, {"none", KnownMemory::none}};
+    {"true", KnownMemory::truth},
+    {"forecast", KnownMemory::forecast},
+    {"none", KnownMemory::unknown}};
 constexpr std::pair<std::string_view, MayInterrupt> may_by_name[] = {
     {"all", MayInterrupt::all},
     {"checkpoint", MayInterrupt::checkpoint},
-    {"none", MayInterrupt::none}};
+    {"none", MayInterrupt::never}};
 
 template <class Row, std::size_t count>
 auto value_of(const std::pair<std::string_view, Row> (&table)[count], std::string_view name) {
@@ -93,10 +95,10 @@ std::string words(const Knowledge& knowledge) {
   if (knowledge.times == KnownTimes::unknown) said.emplace_back("no times");
   if (knowledge.times == KnownTimes::noise)
     said.push_back(fmt::format("times with errors of exp(N(0, {:g}))", knowledge.noise));
-  if (knowledge.speeds == KnownSpeeds::none) said.emplace_back("no speeds on other profiles");
+  if (knowledge.speeds == KnownSpeeds::unknown) said.emplace_back("no speeds on other profiles");
   if (knowledge.speeds == KnownSpeeds::learn)
     said.emplace_back("speeds on other profiles as finished jobs showed them");
-  if (knowledge.memory == KnownMemory::none) said.emplace_back("not where jobs fit");
+  if (knowledge.memory == KnownMemory::unknown) said.emplace_back("not where jobs fit");
   if (knowledge.memory == KnownMemory::forecast)
     said.emplace_back("where jobs fit as it is forecast");
   return fmt::format("{}", fmt::join(said, ", "));
@@ -116,7 +118,7 @@ std::string_view name(MayInterrupt may) {
 
 bool may_move(MayInterrupt may, const JobDetails* details) {
   const Keeps keeps = details == nullptr ? Keeps::unsaid : details->keeps;
-  if (may == MayInterrupt::none) return false;
+  if (may == MayInterrupt::never) return false;
   // Others are moved by a replica that takes over, and lose nothing.
   const bool pays = keeps == Keeps::checkpoint || keeps == Keeps::nothing;
   if (may == MayInterrupt::checkpoint && !pays) return false;
@@ -124,7 +126,7 @@ bool may_move(MayInterrupt may, const JobDetails* details) {
 }
 
 bool may_stop(MayInterrupt may, const JobDetails* details) {
-  return may != MayInterrupt::none && (details == nullptr || details->restartable.value_or(true));
+  return may != MayInterrupt::never && (details == nullptr || details->restartable.value_or(true));
 }
 
 double noise_factor(const Knowledge& knowledge, std::uint64_t seed, std::size_t job) {

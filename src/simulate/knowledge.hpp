@@ -25,15 +25,15 @@ enum class KnownTimes : std::uint8_t {
 /// What is told of how times on profiles differ.
 enum class KnownSpeeds : std::uint8_t {
   truth,
-  learn,  // what jobs of the same application and batch showed that have finished
-  none,   // with times known, that on the profile that the job asks for
+  learn,    // what jobs of the same application and batch showed that have finished
+  unknown,  // with times known, that on the profile that the job asks for
 };
 
 /// What is told of the memory of jobs, beside the size that a job asks for.
 enum class KnownMemory : std::uint8_t {
   truth,     // on which profiles it runs, where the workload says so
   forecast,  // what a forecaster says of jobs that run
-  none,
+  unknown,
 };
 
 /// What is told of jobs.
@@ -51,7 +51,7 @@ enum class MayInterrupt : std::uint8_t {
   all,
   checkpoint,  // they may be stopped, at the price of what they lose or of a checkpoint, but not
                // moved for nothing
-  none,        // nothing
+  never,
 };
 
 /// "times=noise:0.5;memory=none", each optional, in any order.

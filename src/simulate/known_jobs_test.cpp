@@ -150,7 +150,7 @@ Result<RunSummary> run(const std::string& scheduler, const std::string& know, Ma
 }
 
 TEST(KnownJobs, WhatCannotDoWithoutIsRefused) {
-  const auto miso = run("miso", "", MayInterrupt::none);
+  const auto miso = run("miso", "", MayInterrupt::never);
   ASSERT_FALSE(miso);
   EXPECT_EQ(miso.error().kind, ErrorKind::bad_usage);
   EXPECT_NE(miso.error().text().find("no job may be stopped"), std::string::npos);
@@ -178,7 +178,7 @@ TEST(KnownJobs, WithoutMemoryJobsFindOutWhereTheyFit) {
     const auto told = simulate(fleet, workload, *parse_scheduler(row.name), options);
     ASSERT_TRUE(told) << told.error().text();
     EXPECT_EQ(told->oom_restarts, 0U);
-    options.know.memory = KnownMemory::none;
+    options.know.memory = KnownMemory::unknown;
     const auto found = simulate(fleet, workload, *parse_scheduler(row.name), options);
     ASSERT_TRUE(found) << found.error().text();
     EXPECT_EQ(found->finished, 1U) << row.name;

@@ -118,7 +118,7 @@ class Simulation {
 
   /// Other schedulers go by what jobs say of being moved and stopped.
   Result<void> can_do_with_less() const {
-    if (options_.may != MayInterrupt::none || !spec_.row->interrupts) return {};
+    if (options_.may != MayInterrupt::never || !spec_.row->interrupts) return {};
     return fail(ErrorKind::bad_usage, fmt::format("scheduler '{}'", shown(spec_.text)),
                 "it stops jobs that run, and no job may be stopped",
                 "allow it to (checkpoint or all), or choose another scheduler");
@@ -126,7 +126,7 @@ class Simulation {
 
   /// A scheduler that stops or moves jobs although none may be is wrong.
   Result<void> may_interrupt(JobId id) const {
-    if (options_.may != MayInterrupt::none) return {};
+    if (options_.may != MayInterrupt::never) return {};
     return fail(ErrorKind::internal, job(id).id,
                 "the scheduler stops or moves a job, which none may", report_it);
   }

@@ -252,7 +252,7 @@ TEST(Knowledge, NothingIsStoppedOrMovedThatMayNotBe) {
         return simulate(scenario.fleet, scenario.workload, *parse_scheduler(text),
                         scenario.options);
       };
-      if (const auto none = run(MayInterrupt::none)) {
+      if (const auto none = run(MayInterrupt::never)) {
         EXPECT_FALSE(row.interrupts);
         EXPECT_EQ(none->migrations + none->restarts + none->checkpoints + none->early_restarts, 0U);
       } else {
