@@ -123,8 +123,9 @@ void RunArguments::add_run_options(CommandLine& command) {
       ->type_name("FILE");
   command
       .add_option("--know", know,
-                  "speeds=true|learn|none;times=true|noise:S|unknown;memory=true|forecast|none, "
-                  "each optional: what all schedulers are told of jobs, the truth by default; "
+                  "What all schedulers are told of jobs, the truth by default: "
+                  "speeds=true|learn|none, times=true|noise:S|unknown, "
+                  "memory=true|forecast|none, each optional, joined by ';'; see "
                   "docs/simulated-world.md")
       ->check(not_empty());
   command
@@ -253,14 +254,14 @@ Result<SimulationOptions> RunArguments::read_simulation(const FleetFile& of) con
   const auto applications = read_applications(profiles_repository, time_model);
   if (!applications) return std::unexpected(applications.error());
   options.applications = *applications;
-  if (const auto known = read_knowledge(options); !known) return std::unexpected(known.error());
+  if (const auto known = read_knowledge(of, options); !known) return std::unexpected(known.error());
   const auto world = read_world(of);
   if (!world) return std::unexpected(world.error());
   options.world = *world;
   return options;
 }
 
-Result<void> RunArguments::read_knowledge(SimulationOptions& options) const {
+Result<void> RunArguments::read_knowledge(const FleetFile& of, SimulationOptions& options) const {
   const auto knowledge = parse_knowledge(know);
   if (!knowledge) return fail_at("--know", knowledge.error());
   const auto may_happen = parse_may(may);
@@ -280,6 +281,15 @@ Result<void> RunArguments::read_knowledge(SimulationOptions& options) const {
   if (knowledge->memory == KnownMemory::unknown && forecasts)
     return fail(ErrorKind::bad_usage, "--know", "memory=none leaves no place for a forecaster",
                 "write memory=forecast, or leave out --forecast");
+  if (knowledge->memory == KnownMemory::truth) return {};
+  for (const Geometry& geometry : of.geometries)
+    for (const Profile* profile : geometry.profile_list())
+      if (!profile->usable)
+        return fail(ErrorKind::bad_usage, "--know",
+                    fmt::format("how much memory programs can use on {} of {} is not known, so a "
+                                "job that runs out there cannot be sized",
+                                profile->name, geometry.model().key),
+                    "leave out memory, or choose another GPU model");
   return {};
 }
 
@@ -441,7 +451,7 @@ Json run_json(const SimulationOptions& options, const FleetFile& fleet, const Sc
       {"checkpoint_s", in_seconds(options.checkpoint)},
       {"process_start_s", in_seconds(options.process_start)},
       {"forecast", options.forecaster},
-      {"times", options.applications ? "predicted" : text_of_times(told)},
+      {"times", options.applications && !spec.row->truth ? "predicted" : text_of_times(told)},
       {"faults",
        {{"mtbf_s",
          faults.between_losses ? Json(in_seconds(*faults.between_losses)) : Json(nullptr)},

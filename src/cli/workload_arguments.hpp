@@ -45,7 +45,7 @@ struct RunArguments {
   void add_world_options(CommandLine& command);
   [[nodiscard]] Result<TraceOptions> read_trace_options(std::uint64_t with_seed) const;
   [[nodiscard]] Result<WorldTerms> read_world(const FleetFile& of) const;
-  [[nodiscard]] Result<void> read_knowledge(SimulationOptions& options) const;
+  [[nodiscard]] Result<void> read_knowledge(const FleetFile& of, SimulationOptions& options) const;
 };
 
 /// How a run of this scheduler went, whatever was said and what was not: `run` in the answers.

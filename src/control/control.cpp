@@ -76,10 +76,12 @@ Result<std::unique_ptr<Control>> Control::begin(Doors doors, ControlSettings set
   return std::unique_ptr<Control>(new Control(std::move(parts)));
 }
 
-Result<void> Control::check_scheduler(const std::string& text) {
+Result<void> Control::check_scheduler(const std::string& text, bool with_reservations) {
   if (const auto known = Brain::interrupting_name(text); !known)
     return std::unexpected(known.error());
-  auto possible = Brain::check_scheduler(text, {});
+  const GpuReservation any;
+  const std::span<const GpuReservation> reserved(&any, with_reservations ? 1 : 0);
+  auto possible = Brain::check_scheduler(text, {}, reserved);
   // Layouts are of GPU models: one of them must do, or all together.
   FleetFile all;
   for (const GpuModel& model : gpu_models()) {
@@ -87,11 +89,11 @@ Result<void> Control::check_scheduler(const std::string& text) {
     FleetFile fleet;
     fleet.geometries.emplace_back(model, ProfileChoice().on(model));
     fleet.gpus.push_back({"gpu/0", 0, {}});
-    if (Brain::check_scheduler(text, fleet)) possible = {};
+    if (Brain::check_scheduler(text, fleet, reserved)) possible = {};
     all.gpus.push_back({fmt::format("gpu/{}", all.gpus.size()), all.geometries.size(), {}});
     all.geometries.push_back(std::move(fleet.geometries.front()));
   }
-  if (!possible && Brain::check_scheduler(text, all)) possible = {};
+  if (!possible && Brain::check_scheduler(text, all, reserved)) possible = {};
   return possible;
 }
 
@@ -115,7 +117,9 @@ Result<void> Control::Parts::begin(Doors& doors) {
     gpu.identity = &identity;
     gpu.drained = stored.drained.contains(identity.uuid);
   }
-  if (const auto fine = check_reserved(settings.reservations, node); !fine) return fine;
+  // A GPU that is not there today keeps nobody from the others.
+  if (const auto fine = check_reserved(settings.reservations, node, clock.wall()); !fine)
+    book.event("reservations", fine.error().text());
   if (const auto possible = users.check_scheduler(settings.scheduler); !possible) return possible;
   if (const auto known = know_applications(*contents); !known) return known;
   know_past_use(*contents);
@@ -187,6 +191,8 @@ void Control::Parts::advance(Moment now) {
   book.event("clock-set",
              fmt::format("the system clock was set {} by {:.0f} s; running jobs are not affected",
                          set > Duration{} ? "forward" : "back", in_seconds(std::chrono::abs(set))));
+  if (!settings.reservations.empty())
+    lifecycle.rebuild("the clock was set, and GPUs are reserved by it");
   // Jobs must not look old because of a slip: nothing is forgotten before somebody could have set
   // it right.
   if (set > std::chrono::hours(1))

@@ -503,7 +503,8 @@ Result<DaemonConfig> parse_config(std::string_view text, const std::string& plac
     return std::unexpected(taken.error());
   // A daemon could not start with these, so the configuration is refused as a whole.
   const ControlSettings& control = config.settings.control;
-  if (const auto possible = Control::check_scheduler(control.scheduler); !possible)
+  const bool reserves = !control.reservations.empty();
+  if (const auto possible = Control::check_scheduler(control.scheduler, reserves); !possible)
     return wrong_in_file(place_of(parsed.table(), "scheduler", place), possible.error());
   if (const auto possible = Control::check_forecaster(control.forecaster); !possible)
     return wrong_in_file(place_of(parsed.table(), "forecaster", place), possible.error());

@@ -110,6 +110,9 @@ TEST(Config, RefusesWithFileAndLine) {
       {"managed_gpus = \"some\"",
        "c.toml:1: 'managed_gpus' must be a list of indices and UUIDs, or \"all\", not \"some\""},
       {"managed_gpus = [1.5]", "c.toml:1: 'managed_gpus'"},
+      {"scheduler = \"miso\"\nreservations = [{gpu = 0, from = 2030-01-01T00:00:00Z, until = "
+       "2030-01-02T00:00:00Z}]",
+       "c.toml:1: scheduler 'miso': it keeps no GPU"},
       {"reservations = 1", "c.toml:1: 'reservations' must be a list of"},
       {"reservations = [{gpu = 0, from = 2030-01-01T00:00:00, until = 2030-01-02T00:00:00Z}]",
        "c.toml:1: 'reservations'"},

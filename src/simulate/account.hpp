@@ -38,7 +38,7 @@ class Account {
   /// A process of the job ran, and could hold `most`, which matters where memory is counted.
   void ran(std::size_t job, const ProcessTime& time, const WorkShare& work,
            std::optional<MiB> most);
-  /// A process of the job begins.
+  /// A process of the job began then.
   void began(std::size_t job, Instant begins) {
     if (std::exchange(books_[job].began, true)) return;
     first_wait_ = std::max(first_wait_, begins - workload_->jobs[job].arrival);

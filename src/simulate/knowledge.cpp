@@ -98,7 +98,7 @@ std::string words(const Knowledge& knowledge) {
   if (knowledge.speeds == KnownSpeeds::unknown) said.emplace_back("no speeds on other profiles");
   if (knowledge.speeds == KnownSpeeds::learn)
     said.emplace_back("speeds on other profiles as finished jobs showed them");
-  if (knowledge.memory == KnownMemory::unknown) said.emplace_back("not where jobs fit");
+  if (knowledge.memory == KnownMemory::unknown) said.emplace_back("nothing of where jobs fit");
   if (knowledge.memory == KnownMemory::forecast)
     said.emplace_back("where jobs fit as it is forecast");
   return fmt::format("{}", fmt::join(said, ", "));

@@ -1,8 +1,8 @@
 #pragma once
 // How much the schedulers of a simulation are told of its jobs, and what they may do to jobs that
-// run; the same for all of them, so that they are compared on equal terms. Whoever withholds
-// something here withholds it from the facts (known_jobs.hpp) and from the requests that the engine
-// gets: a scheduler has no other source. The world stays as it is.
+// run; the same for all of them, so that they are compared on equal terms. What is withheld
+// here is missing from the facts (known_jobs.hpp) and from the requests that the engine gets: a
+// scheduler has no other source. The world stays as it is.
 //
 // Schedulers that are there to know the truth (SchedulerRow::truth) are told it all the same.
 

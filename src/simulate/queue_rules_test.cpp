@@ -261,6 +261,32 @@ TEST(Reservations, KeepAGpuForTheUserWhoMadeThem) {
       }
 }
 
+// A job of the first one's user would run into the second.
+TEST(Reservations, OneAfterAnotherBothHold) {
+  Workload workload = crowd(7, {{"", "ann"}}, 3);
+  for (Job& job : workload.jobs) job.request = workload.intern({ByProfile{"1g.5gb"}, {}});
+  workload.jobs[0].duration = 20min;
+  workload.jobs[1].duration = 50min;
+  workload.jobs[2].duration = 90min;
+  const auto fleet = *parse_fleet_in_short("1xA100-40GB", *ProfileChoice::parse("plain"));
+  for (const char* scheduler : keepers) {
+    if (std::string_view(scheduler) == "full-gpu") continue;  // one job at a time
+    SCOPED_TRACE(scheduler);
+    Begins begins;
+    SimulationOptions options;
+    options.observer = &begins;
+    options.reconfiguration = Duration{};
+    options.reservations = {{GpuId{0}, Instant{0h}, Instant{1h}, "ann"},
+                            {GpuId{0}, Instant{1h}, Instant{2h}, ""}};
+    ASSERT_TRUE(
+        simulate(fleet, workload, *parse_scheduler(with(scheduler, "backfill=easy")), options));
+    ASSERT_EQ(begins.all.size(), 3U);
+    EXPECT_EQ(begins.all[0].at, Instant{});
+    EXPECT_EQ(begins.all[1].at, Instant{});
+    EXPECT_EQ(begins.all[2].at, Instant{2h}) << "90 min would run into the second hour";
+  }
+}
+
 TEST(Reservations, AreRefusedByThoseThatKeepNothing) {
   const auto fleet = *parse_fleet_in_short("1xA100-40GB", *ProfileChoice::parse("plain"));
   SimulationOptions options;

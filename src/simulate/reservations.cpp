@@ -8,16 +8,14 @@ namespace cleave {
 
 Result<GpuReservation> parse_reservation(std::string_view text, const FleetFile& fleet) {
   const std::string place = fmt::format("--reserve {}", shown(text));
-  const std::size_t at = text.rfind('@');
-  const std::size_t equals =
-      at == std::string_view::npos ? std::string_view::npos : text.find('=', at);
+  const std::size_t equals = text.find('=');
   const auto time = parse_gpu_time(text.substr(0, equals), fleet, place, "a reservation");
   if (!time) return std::unexpected(time.error());
   GpuReservation reservation{time->gpu, time->from, time->until, {}};
   if (equals == std::string_view::npos) return reservation;
   reservation.name = text.substr(equals + 1);
-  if (reservation.name.empty())
-    return fail(ErrorKind::bad_usage, place, "the name is empty",
+  if (!fit_for_a_name(reservation.name))
+    return fail(ErrorKind::bad_usage, place, "what follows the '=' is not a name",
                 "name a user or an account, or leave out the '=': then no job starts there");
   return reservation;
 }

@@ -462,7 +462,6 @@ class Simulation {
     run.counts_from = begins + start;
     if (run.restores) run.counts_from += options_.checkpoint / 2;
     account_.waits_for_instance(index(id), begins - from);
-    account_.began(index(id), begins);
     if (run.done > 0 || !done_before_.empty()) done_before(id) = run.done;
     const Speed speed = rates_.alone(id, run);
     run.speed = speed.relative;
@@ -648,6 +647,7 @@ class Simulation {
   void close_process(JobId id, Ending ending) {
     JobRun& run = runs_[id];
     const double left_over = kept(id, run, ending);
+    if (now_ >= run.begin) account_.began(index(id), run.begin);
     if (now_ > run.begin) {
       const double before = done_before_.empty() ? 0 : done_before_[index(id)];
       const Duration time = now_ - run.begin;
@@ -886,10 +886,7 @@ class Simulation {
     if (keeps(id) == Keeps::stateless) return std::nullopt;
     const bool begun = now_ > run.begin;
     run.resumed = begun || run.done > 0;
-    if (!begun) {
-      run.here_from = run.begin;
-      return std::nullopt;
-    }
+    if (!begun) return std::nullopt;
     run.here_from = now_ + options_.checkpoint / 2;
     account_.wrote_checkpoint(index(id), options_.checkpoint / 2);
     return run.here_from;

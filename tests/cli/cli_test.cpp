@@ -162,7 +162,7 @@ TEST(Reproduce, TamingWritesItsPage) {
   EXPECT_EQ(all["rewards"].size(), 9U);
   EXPECT_GT(all["outside"].size(), 0U);
   EXPECT_TRUE(std::filesystem::exists(scratch.path("pages/taming.md")));
-  EXPECT_EQ(cleave("reproduce taming --write /dev/null/pages").exit_code, 1);
+  EXPECT_EQ(cleave("reproduce taming --write /dev/null/pages").exit_code, 2);
 }
 
 TEST(Bench, PlannerHasTheAssignmentModelBesideIt) {
@@ -226,7 +226,7 @@ TEST(Reproduce, WritesThePageAndItsFigures) {
   for (const char* file : {"optimal-placement.md", "optimal-placement-figure-9.svg",
                            "optimal-placement-figure-10.svg", "optimal-placement-figure-11.svg"})
     EXPECT_TRUE(std::filesystem::exists(scratch.path(std::string("pages/") + file))) << file;
-  EXPECT_EQ(cleave("reproduce optimal-placement --cases 1 --write /dev/null/pages").exit_code, 1);
+  EXPECT_EQ(cleave("reproduce optimal-placement --cases 1 --write /dev/null/pages").exit_code, 2);
 }
 
 TEST(Tables, AreListedWhole) {

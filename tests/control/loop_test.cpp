@@ -32,7 +32,7 @@ class Loop : public testing::Test {
     ASSERT_TRUE(begun) << begun.error().text();
     control = std::move(*begun);
   }
-  [[nodiscard]] Moment moment() const { return {now, Instant{} + 1'000'000h + now}; }
+  [[nodiscard]] Moment moment() const { return {now, Instant{} + 1'000'000h + now + set}; }
 
   /// As a job that ends well after `runs`.
   JobNumber submit(NewJob job, Duration runs = 10s) {
@@ -78,7 +78,7 @@ class Loop : public testing::Test {
   Machine machine;
   FakeJobs jobs{1};
   FakeDisk disk;
-  Duration now{};
+  Duration now{}, set{};  // set: by how much the clock of the wall was
   std::uint64_t executors_made = 0;
   ControlSettings settings;
   std::unique_ptr<FakeStore> store;
@@ -669,7 +669,10 @@ TEST_F(Loop, WhyAJobWaitsSaysWhatItsQueueDoes) {
 
 TEST_F(Loop, AReservedGpuIsKeptForItsUser) {
   const Instant zero = Instant{} + 1'000'000h;
-  settings.reservations = {{"0", zero + 1h, zero + 2h, "ann"}};
+  settings.scheduler = "online:backfill=easy";
+  settings.reservations = {{"0", zero + 1h, zero + 2h, "ann"},
+                           {"0", zero - 2h, zero - 1h, "eve"},
+                           {"gone", zero + 1h, zero + 2h, "eve"}};
   begin();
   NewJob known = sized("1g.5gb"), anns = sized("1g.5gb");
   known.spec.times = {{"1g.5gb", 600s}};
@@ -692,6 +695,10 @@ TEST_F(Loop, AReservedGpuIsKeptForItsUser) {
   run(30s);
   EXPECT_EQ(record(own).state, JobState::finished) << control->why_waits(own);
   EXPECT_FALSE(control->set_scheduler("miso", moment()));
+  set = 2h;  // it is over, by the clock of the wall
+  run(1min);
+  EXPECT_EQ(record(unknown).state, JobState::finished);
+  set = 0h;
   settings.reservations.clear();
   ASSERT_TRUE(control->reload(settings, moment()));
   run(1min);

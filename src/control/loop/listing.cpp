@@ -113,7 +113,8 @@ std::string Listing::why_waits(JobNumber number, const QueueView& queue) const {
 std::string Listing::reserved_gpus() const {
   const Instant now = clock_.wall();
   std::string all;
-  for (const GpuReservation& each : reservations_of(settings_.reservations, node_, now))
+  for (const GpuReservation& each :
+       reservations_of(settings_.reservations, node_, now, now + unknown_before_reservation))
     all += fmt::format("; {} is reserved{}{}", node_.in_words(each.gpu),
                        each.name.empty() ? "" : fmt::format(" for {}", each.name),
                        each.from <= now ? "" : fmt::format(" in {}", human(each.from - now)));

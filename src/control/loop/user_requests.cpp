@@ -221,10 +221,12 @@ Result<std::vector<std::string>> UserRequests::reload(const ControlSettings& set
   std::vector<std::string> unchanged;
   const bool other_reservations = settings.reservations != settings_.reservations;
   if (other_reservations) {
-    if (const auto fine = check_reserved(settings.reservations, node_); !fine)
+    if (const auto fine = check_reserved(settings.reservations, node_, clock_.wall()); !fine)
       return std::unexpected(fine.error());
-    if (const auto possible = check_scheduler(brain_.scheduler(), settings.reservations); !possible)
-      return fail_at("reservations", possible.error());
+    // The one that was chosen, and the one that a restart may go back to.
+    for (const std::string& scheduler : {brain_.scheduler(), settings_.scheduler})
+      if (const auto possible = check_scheduler(scheduler, settings.reservations); !possible)
+        return fail_at("reservations", possible.error());
   }
   if (settings.forecaster != settings_.forecaster) {
     if (const auto possible = Brain::check_forecaster(settings.forecaster); !possible)

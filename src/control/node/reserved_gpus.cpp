@@ -18,9 +18,11 @@ std::optional<GpuId> gpu_named(const std::string& name, const NodeState& node) {
 
 }  // namespace
 
-Result<void> check_reserved(const std::vector<ReservedGpu>& reserved, const NodeState& node) {
+Result<void> check_reserved(const std::vector<ReservedGpu>& reserved, const NodeState& node,
+                            Instant now) {
   std::vector<GpuReservation> all;
   for (const ReservedGpu& each : reserved) {
+    if (each.until <= now) continue;
     const auto gpu = gpu_named(each.gpu, node);
     if (!gpu)
       return fail(ErrorKind::bad_input, "reservations",
@@ -37,11 +39,13 @@ Result<void> check_reserved(const std::vector<ReservedGpu>& reserved, const Node
 }
 
 std::vector<GpuReservation> reservations_of(const std::vector<ReservedGpu>& reserved,
-                                            const NodeState& node, Instant now) {
+                                            const NodeState& node, Instant now, Instant horizon) {
   std::vector<GpuReservation> all;
-  for (const ReservedGpu& each : reserved)
-    if (const auto gpu = gpu_named(each.gpu, node); gpu && each.until > now)
+  for (const ReservedGpu& each : reserved) {
+    if (each.until <= now || each.from >= horizon) continue;
+    if (const auto gpu = gpu_named(each.gpu, node))
       all.push_back({*gpu, each.from, each.until, each.name});
+  }
   return all;
 }
 

@@ -10,12 +10,14 @@
 
 namespace cleave {
 
-/// Whether each is of a managed GPU, and no two of one GPU overlap.
+/// Whether each that is not over at `now`, on the wall clock, is of a managed GPU, and no two of
+/// one GPU overlap.
 [[nodiscard]] Result<void> check_reserved(const std::vector<ReservedGpu>& reserved,
-                                          const NodeState& node);
+                                          const NodeState& node, Instant now);
 
-/// Those that are not over at `now`, on the wall clock. They have been checked.
+/// Those of managed GPUs that are not over at `now` and begin before `horizon`.
 [[nodiscard]] std::vector<GpuReservation> reservations_of(const std::vector<ReservedGpu>& reserved,
-                                                          const NodeState& node, Instant now);
+                                                          const NodeState& node, Instant now,
+                                                          Instant horizon = Instant::max());
 
 }  // namespace cleave

@@ -28,7 +28,7 @@ void Holders::start(JobId job, Spot spot, Instant now) {
   gpu_of_[index(job)] = static_cast<std::uint32_t>(index(spot.gpu));
   const auto time = time_of(job, spot);
   on_[index(spot.gpu)].push_back(
-      {job, spot.placement, time ? now + *time : never, time ? patience_with(*time) : Duration{}});
+      {job, spot.placement, time ? now + *time : never, patience_with(time.value_or(Duration{}))});
 }
 
 void Holders::leave(JobId job) {

@@ -400,7 +400,7 @@ void ServedQueue::keep(const Reservation& reservation, QueueHost& host) {
 
 void ServedQueue::take_advance(QueueHost& host, Instant now, std::vector<Command>& commands) {
   for (const GpuReservation& each : rules_.advance)
-    if (each.until > now && host.takes_work(each.gpu))
+    if (each.until > now && (reserved_on_.contains(each.gpu) || host.takes_work(each.gpu)))
       keep({{}, {each.gpu, {}}, each.from, each.until, &each}, host);
   advance_ = reservations_.size();
   if (std::exchange(asked_to_wake_, true)) return;

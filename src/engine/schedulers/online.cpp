@@ -69,6 +69,7 @@ class Online final : public Scheduler, private QueueHost {
         queue_(setup, std::move(rules)),
         compacting_(compacting),
         offload_(offload) {
+    look_again_ = !queue_.plain();  // what is reserved is known from the beginning
     if (!options.policy.options.existing_only) return;
     standing_.resize(setup.fleet.graphs().size());
     for (const GpuState& gpu : setup.fleet.gpus()) {

@@ -470,11 +470,11 @@ Result<std::unique_ptr<Scheduler>> make_static(const SchedulerSetup& setup,
     return fail(ErrorKind::bad_usage, "sharing",
                 "where jobs share instances, nothing is kept for one that waits, and nobody's part "
                 "of an instance is counted",
-                "leave out sharing, or order, backfill and the limit of users");
+                "leave out sharing, or order, backfill, the limit of users and reservations");
   if (!rules->plain() && text == "best")
     return fail(ErrorKind::bad_usage, "layout",
-                "layout=best is chosen for a queue that nobody overtakes",
-                "leave out order, backfill and the limit of users, or name a layout");
+                "layout=best is chosen for a queue in which no job overtakes another",
+                "leave out order, backfill, the limit of users and reservations, or name a layout");
   auto layout = choose_layout(text, goal, setup);
   if (!layout) return std::unexpected(layout.error());
   OptionReader in(options);
