@@ -555,7 +555,8 @@ TEST(Simulator, MemoryThatNoGpuHasIsWarnedOf) {
   ASSERT_TRUE(s) << s.error().text();
   EXPECT_EQ(s->failed, 1U);
   std::size_t warnings = 0, ends = 0;
-  for (const std::string_view line : split(out.str(), '\n')) {
+  const std::string text = out.str();
+  for (const std::string_view line : split(text, '\n')) {
     if (line.find("memory-warning") != std::string_view::npos) {
       ++warnings;
       const Json event = Json::parse(line);

@@ -41,14 +41,17 @@ bool is_there(const FieldInfo& row, bool whole) {
 
 Json object_schema(std::span<const FieldInfo> rows, bool is_answer, bool whole);
 
+/// A hundred years are the end of all times, and not a bound that anyone meets.
+bool is_bounded(const FieldInfo& row) {
+  const auto longest = std::chrono::duration_cast<std::chrono::seconds>(longest_duration).count();
+  return row.has_most() && !(row.kind == FieldKind::seconds && row.most >= longest);
+}
+
 void add_bounds(Json& schema, const FieldInfo& row) {
   const bool text = row.kind == FieldKind::text;
   if (row.has_least()) schema[text ? "minLength" : "minimum"] = row.least;
   if (row.above_least) schema["exclusiveMinimum"] = true;
-  // A hundred years are the end of all times, and not a bound that anyone meets.
-  const bool all_times =
-      row.kind == FieldKind::seconds && std::chrono::seconds(row.most) >= longest_duration;
-  if (row.has_most() && !all_times) schema[text ? "maxLength" : "maximum"] = row.most;
+  if (is_bounded(row)) schema[text ? "maxLength" : "maximum"] = row.most;
   if (!row.pattern.empty()) schema["pattern"] = row.pattern;
 }
 
@@ -154,10 +157,8 @@ std::string type_and_bounds(const FieldInfo& row, bool is_answer) {
     text += " or null";
   const bool number = row.kind == FieldKind::integer || row.kind == FieldKind::seconds;
   if (is_answer || !number || !row.has_least()) return text;
-  const bool all_times =
-      row.kind == FieldKind::seconds && std::chrono::seconds(row.most) >= longest_duration;
   if (row.above_least) return fmt::format("{}, above {}", text, row.least);
-  if (!row.has_most() || all_times) return fmt::format("{}, at least {}", text, row.least);
+  if (!is_bounded(row)) return fmt::format("{}, at least {}", text, row.least);
   return fmt::format("{}, {} to {}", text, row.least, row.most);
 }
 
