@@ -117,7 +117,7 @@ Result<void> Control::Parts::begin(Doors& doors) {
     gpu.identity = &identity;
     gpu.drained = stored.drained.contains(identity.uuid);
   }
-  // A GPU that is not there today keeps nobody from the others.
+  // A GPU that is not there today does not keep users from the others.
   if (const auto fine = check_reserved(settings.reservations, node, clock.wall()); !fine)
     book.event("reservations", fine.error().text());
   if (const auto possible = users.check_scheduler(settings.scheduler); !possible) return possible;

@@ -130,7 +130,7 @@ Result<std::unique_ptr<Scheduler>> make_scheduler(const SchedulerSpec& spec,
                                                   const SchedulerSetup& setup) {
   if (!setup.reservations.empty() && !has_queue_options(*spec.row))
     return fail(ErrorKind::bad_usage, fmt::format("scheduler '{}'", shown(spec.text)),
-                "it keeps no GPU for those who reserved it",
+                "it keeps no GPU for the user who reserved it",
                 "full-gpu, static, scheme-b and online do");
   auto made = spec.row->make(setup, spec.options);
   if (!made) return fail_at(fmt::format("scheduler '{}'", shown(spec.text)), made.error());

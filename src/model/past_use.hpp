@@ -8,7 +8,7 @@
 
 namespace cleave {
 
-/// So many compute slices, held by a job of this user from one time to the other.
+/// Compute slices that were held by a job of this user from one time to the other.
 struct PastUse {
   std::string account, user;  // as JobFacts names them
   std::int64_t slices = 0;

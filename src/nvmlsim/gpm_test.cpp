@@ -1,4 +1,4 @@
-// GPU performance monitoring of simulated GPUs: who has it, what it refuses, and what it counts.
+// GPU performance monitoring of simulated GPUs: which have it, what it refuses, and what it counts.
 
 #include <cmath>
 #include <limits>

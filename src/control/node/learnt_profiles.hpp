@@ -1,5 +1,5 @@
 #pragma once
-// The records that jobs taught, by user and at most so many as the operator keeps. A plain value;
+// The records that jobs taught, by user and at most as many as the operator keeps. A plain value;
 // the store has the same (control/store.hpp).
 
 #include <cstddef>
@@ -25,8 +25,8 @@ class LearntProfiles {
   /// Puts in what was kept before, as it was.
   void recall(const std::vector<LearntProfile>& kept);
   /// Merges the record into those of the user, by the mean. Beyond `most` records the oldest go, of
-  /// the user who has most, so that who teaches much pushes out their own. The new one may be among
-  /// those.
+  /// the user who has most, so that users who teach much push out their own. The new one may be
+  /// among those.
   LearntChange learn(std::uint32_t uid, const ProfileRecord& record, std::size_t most);
   /// Lets go of what is beyond `most`.
   LearntChange keep(std::size_t most);

@@ -302,7 +302,7 @@ class Beside {
         const auto id = static_cast<JobId>(next);
         const RequestId request = requests_.intern({ByProfile{jobs_[next++].profile}, {}});
         slow_.waiting[id] = request;
-        // Whoever has priority need not respect what was promised to others.
+        // A job of higher priority need not respect what was promised to others.
         if (jobs_[index(id)].priority > 0) slow_.promised.clear();
         engine_->on(Submitted{id, request}, at(now), commands);
         if (at_once_) expect(commands, now);
@@ -400,7 +400,7 @@ class Beside {
       ends_.emplace(now + jobs_[index(job)].true_s / slices + 1, job);
       if (std::ranges::any_of(slow_.waiting, [&](const auto& each) { return each.first < job; }))
         ++overtaken;
-      // Where times are exact, nobody starts later than was promised first.
+      // Where times are exact, no job starts later than was promised first.
       const auto promise = slow_.promised.find(job);
       if (exact_ && !broken_ && promise != slow_.promised.end()) {
         ++promises;

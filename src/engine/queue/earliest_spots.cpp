@@ -8,7 +8,7 @@ namespace cleave {
 
 namespace {
 
-/// Spots that are free, or would be if nobody took longer than was expected, are all as good. So a
+/// Spots that are free, or would be if no job took longer than was expected, are all as good. So a
 /// time that has passed is kept as this.
 constexpr Instant passed = Instant::min();
 
@@ -39,7 +39,7 @@ void EarliestSpots::changed(GpuId gpu) {
 }
 
 bool EarliestSpots::better(const Tournament& of, std::uint32_t a, std::uint32_t b) {
-  if (a == nobody || b == nobody) return b == nobody && a != nobody;
+  if (a == no_gpu || b == no_gpu) return b == no_gpu && a != no_gpu;
   return *of.entries[a].best < *of.entries[b].best;
 }
 
@@ -56,7 +56,7 @@ void EarliestSpots::look_at(Tournament& of, std::size_t gpu, RequestId request, 
   entry.best = best_on(*holders_, id, room(id, request), now);
   if (entry.best && entry.best->from <= now) entry.best->from = passed;
   entry.changes = holders_->next_change(id, now);
-  of.winner[of.leaves + gpu] = entry.best ? static_cast<std::uint32_t>(gpu) : nobody;
+  of.winner[of.leaves + gpu] = entry.best ? static_cast<std::uint32_t>(gpu) : no_gpu;
   of.changes[of.leaves + gpu] = entry.changes;
 }
 
@@ -64,7 +64,7 @@ void EarliestSpots::make(Tournament& of, RequestId request, Instant now, const R
   const std::size_t gpus = holders_->gpus();
   of.leaves = std::bit_ceil(std::max<std::size_t>(gpus, 1));
   of.entries.resize(gpus);
-  of.winner.assign(2 * of.leaves, nobody);
+  of.winner.assign(2 * of.leaves, no_gpu);
   of.changes.assign(2 * of.leaves, never);
   for (std::size_t gpu = 0; gpu < gpus; ++gpu) look_at(of, gpu, request, now, room);
   for (std::size_t node = of.leaves; --node > 0;) replay(of, node);
@@ -106,13 +106,13 @@ std::optional<SpotRank> EarliestSpots::best(RequestId request, Instant now, cons
     const std::size_t node = open.top();
     open.pop();
     const std::uint32_t winner = of.winner[node];
-    if (winner == nobody) return std::nullopt;
+    if (winner == no_gpu) return std::nullopt;
     if (!left_out(static_cast<GpuId>(winner))) {
       SpotRank rank = *of.entries[winner].best;
       rank.from = std::max(rank.from, now);
       return rank;
     }
-    // Down to where it lost nobody else, with all that it beat.
+    // Down to its own leaf: the best of the others is among those that it beat on the way.
     for (std::size_t at = node; at < of.leaves;) {
       const std::size_t left = 2 * at, right = left + 1;
       const bool from_left = of.winner[left] == winner;

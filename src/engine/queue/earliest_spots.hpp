@@ -58,7 +58,7 @@ class EarliestSpots {
     std::vector<Instant> changes;       // by node
     std::size_t told = 0;               // of the log
   };
-  static constexpr std::uint32_t nobody = 0xffffffff;
+  static constexpr std::uint32_t no_gpu = 0xffffffff;
 
   void look_at(Tournament& of, std::size_t gpu, RequestId request, Instant now,
                const RoomOf& room) const;

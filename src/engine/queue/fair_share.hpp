@@ -26,10 +26,10 @@ class FairShare {
   using Member = std::size_t;
   [[nodiscard]] Member member(const std::string& account, const std::string& user);
 
-  /// The member takes or gives back so many compute slices.
+  /// The member takes compute slices, or gives them back where the number is negative.
   void hold(Member member, std::int64_t slices, Instant now);
   void release(Member member, std::int64_t slices, Instant now) { hold(member, -slices, now); }
-  /// The member held so many from one time to the other, and no more.
+  /// The member held these from one time to the other, and no longer.
   void held(Member member, std::int64_t slices, Instant from, Instant to);
 
   /// Used for its share, of the account and of the user: the smaller is served first.

@@ -58,7 +58,7 @@ class QueueHost {
   virtual void set_aside(GpuId gpu, bool aside) = 0;
 };
 
-/// A spot that is kept for a job that waits, or a GPU for those who reserved it.
+/// A spot that is kept for a job that waits, or a GPU for the user or account that reserved it.
 struct Reservation {
   Waiting job;
   Spot spot;
@@ -179,7 +179,7 @@ class ServedQueue {
   struct Tried {
     std::uint64_t look = 0;  // which look at the queue it is of
     bool in_vain = false;    // GPUs that are not set aside have no room
-    /// Nor had those set aside, reservations aside, when there were so many of these.
+    /// Nor had those set aside, reservations aside, when there was this number of these.
     std::size_t full_with = SIZE_MAX;
   };
   Tried& tried_with(RequestId request);

@@ -468,8 +468,8 @@ Result<std::unique_ptr<Scheduler>> make_static(const SchedulerSetup& setup,
   if (!rules) return std::unexpected(rules.error());
   if (*sharing && !rules->plain())
     return fail(ErrorKind::bad_usage, "sharing",
-                "where jobs share instances, nothing is kept for one that waits, and nobody's part "
-                "of an instance is counted",
+                "where jobs share instances, nothing is kept for one that waits, and no user's "
+                "part of an instance is counted",
                 "leave out sharing, or order, backfill, the limit of users and reservations");
   if (!rules->plain() && text == "best")
     return fail(ErrorKind::bad_usage, "layout",
