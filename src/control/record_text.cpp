@@ -53,12 +53,23 @@ struct WantedJson {
     json["nearest"] = by.rule == ShareRule::nearest;
   }
   void operator()(const Unknown&) const {}
+  void operator()(const WholeGpu&) const { json["whole"] = true; }
 };
+
+Together together_called(std::string_view word) {
+  const auto known = std::ranges::find(words_of_together, word);
+  return known == words_of_together.end()
+             ? Together::anywhere
+             : static_cast<Together>(known - words_of_together.begin());
+}
 
 void add_request(Json& json, const Request& request) {
   std::visit(WantedJson{json}, request.wanted);
   if (request.fits) json["fits"] = *request.fits;
   if (request.at_least) json["at_least"] = request.at_least->value;
+  if (request.places != 1) json["places"] = request.places;
+  if (request.together != Together::anywhere)
+    json["together"] = words_of_together[static_cast<std::size_t>(request.together)];
 }
 
 void take_request(JsonReader& in, Request& request) {
@@ -71,9 +82,14 @@ void take_request(JsonReader& in, Request& request) {
     const int thousandths = static_cast<int>(in.integer("thousandths", INT_MIN, INT_MAX));
     request.wanted =
         ByShare{thousandths, in.flag("nearest", false) ? ShareRule::nearest : ShareRule::round_up};
+  } else if (in.flag("whole", false)) {
+    request.wanted = WholeGpu{};
   } else {
     request.wanted = Unknown{};
   }
+  if (const auto places = in.integer_if("places", 1, most_places))
+    request.places = static_cast<std::uint32_t>(*places);
+  if (in.has("together")) request.together = together_called(in.text("together"));
   if (in.has("fits")) request.fits = in.texts("fits");
   if (const auto least = in.integer_if("at_least", INT64_MIN, INT64_MAX))
     request.at_least = MiB{*least};

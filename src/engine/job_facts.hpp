@@ -12,6 +12,7 @@
 
 #include "base/time.hpp"
 #include "model/ids.hpp"
+#include "model/job_kind.hpp"
 #include "model/past_use.hpp"
 #include "model/request.hpp"
 
@@ -26,6 +27,18 @@ struct BatchRow {
   double latency_s = 0, throughput_per_s = 0;
 };
 
+/// The processes of a job, each of which has a place of its own and a number by which schedulers
+/// know it. The job's own number is that of the first; the others have consecutive ones from
+/// `others` on. A job of one place has size 1.
+struct Gang {
+  JobId leader{}, others{};
+  std::uint32_t size = 1;
+
+  [[nodiscard]] JobId member(std::uint32_t rank) const {
+    return rank == 0 ? leader : static_cast<JobId>(index(others) + rank - 1);
+  }
+};
+
 /// Answers about jobs; each has a default for what is not known.
 class JobFacts {
  public:
@@ -34,6 +47,10 @@ class JobFacts {
   /// Jobs of higher priority go first (docs/schedulers.md); 0 where nothing was said. Never
   /// changes.
   [[nodiscard]] virtual std::int64_t priority(JobId) const { return 0; }
+  [[nodiscard]] virtual JobKind kind(JobId) const { return JobKind::batch; }
+  /// The gang of which this job, or process of one, is part; asked only where the request is for
+  /// several places. The other answers are the same for all that are part of one.
+  [[nodiscard]] virtual Gang gang(JobId job) const { return {job, job, 1}; }
   /// When it must have ended.
   [[nodiscard]] virtual std::optional<Instant> deadline(JobId) const { return std::nullopt; }
   /// Whether a replica may take over while it runs, and whether it may be stopped and started from

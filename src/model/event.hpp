@@ -130,8 +130,9 @@ struct StartOnWholeGpu {
 struct StopJob {
   JobId job;
   enum class Why {
-    room,     // to make room for a new layout
-    forecast  // before it runs out of memory
+    room,      // to make room for a new layout
+    forecast,  // before it runs out of memory
+    gang       // another process of the same job has ended or lost its place
   } why;
 };
 /// As StopJob, but its work is kept: the next start continues from there.

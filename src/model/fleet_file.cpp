@@ -218,6 +218,11 @@ Result<void> check_profiles(const FleetFile& fleet, const ProfileChoice& profile
 
 }  // namespace
 
+std::string_view node_of(std::string_view gpu) {
+  const std::size_t slash = gpu.rfind('/');
+  return slash == std::string_view::npos ? gpu : gpu.substr(0, slash);
+}
+
 Result<FleetFile> parse_fleet(std::string_view text, const std::string& place,
                               const ProfileChoice& profiles) {
   const auto document = parse_json(text, place);

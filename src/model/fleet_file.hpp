@@ -62,6 +62,10 @@ struct FleetFile {
   std::vector<WaitingEntry> waiting;
 };
 
+/// The node of a GPU with this name: what is before the last slash. A GPU without one is a node of
+/// its own.
+[[nodiscard]] std::string_view node_of(std::string_view gpu);
+
 /// The most GPUs in one fleet; a larger count in a file is taken for a mistake.
 inline constexpr std::int64_t most_gpus = 4'000'000;
 

@@ -23,16 +23,40 @@ std::string text_of_wanted(const Request& request) {
       Overloads{
           of_size, [](const ByProfile& by_profile) { return by_profile.profile; },
           [](const ByShare& share) { return fmt::format("{}/1000 of a GPU", share.thousandths); },
-          [](const Unknown&) { return std::string("nothing"); }},
+          [](const Unknown&) { return std::string("nothing"); },
+          [](const WholeGpu&) { return std::string("a whole GPU"); }},
       request.wanted);
+}
+
+std::string_view text(Together together) {
+  switch (together) {
+    case Together::anywhere:
+      return "";
+    case Together::gpu:
+      return " on one GPU";
+    case Together::node:
+      return " on one node";
+    case Together::spread:
+      return " on different GPUs";
+  }
+  return "";
+}
+
+std::string text_of_places(const Request& request) {
+  const std::string wanted = text_of_wanted(request);
+  if (request.places == 1) return wanted;
+  const std::string_view where = text(request.together);
+  if (std::holds_alternative<WholeGpu>(request.wanted))
+    return fmt::format("{} whole GPUs{}", request.places, where);
+  return fmt::format("{} x {}{}", request.places, wanted, where);
 }
 
 }  // namespace
 
 std::string text(const Request& request) {
-  const std::string wanted = text_of_wanted(request);
+  const std::string wanted = text_of_places(request);
   if (!request.at_least) return wanted;
-  if (std::holds_alternative<Unknown>(request.wanted))
+  if (std::holds_alternative<Unknown>(request.wanted) && request.places == 1)
     return fmt::format("{} MiB, found by running", request.at_least->value);
   return fmt::format("{}, found to need {} MiB", wanted, request.at_least->value);
 }

@@ -1,10 +1,14 @@
 #pragma once
-// What a job asks for: a profile by name, a size, a share of a GPU as traces record it, or nothing.
-// Which placements satisfy a request is decided per GPU model, in placement/request_table.hpp.
+// What a job asks for: a profile by name, a size, a share of a GPU as traces record it, whole GPUs,
+// or nothing; and of how many such it has. Which placements satisfy a request is decided per GPU
+// model, in placement/request_table.hpp.
 
+#include <array>
 #include <compare>
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -42,19 +46,43 @@ struct Unknown {
   friend auto operator<=>(const Unknown&, const Unknown&) = default;
 };
 
+/// A whole GPU with MIG off. The largest instance is no substitute: between instances there is no
+/// peer access, and part of the GPU is not theirs.
+struct WholeGpu {
+  friend auto operator<=>(const WholeGpu&, const WholeGpu&) = default;
+};
+
+/// Where the places of a job of several lie.
+enum class Together : std::uint8_t {
+  anywhere,
+  gpu,    // on one GPU
+  node,   // on GPUs of one node
+  spread  // each on another GPU
+};
+inline constexpr std::array<std::string_view, 4> words_of_together = {"anywhere", "gpu", "node",
+                                                                      "spread"};
+
+/// The most instances or GPUs of one job; more are taken for a mistake.
+inline constexpr std::int64_t most_places = 100'000;
+
 /// What a job asks for, and what it can run on.
 struct Request {
-  std::variant<ByProfile, BySize, ByShare, Unknown> wanted;
+  std::variant<ByProfile, BySize, ByShare, Unknown, WholeGpu> wanted;
   /// The only profiles on which the job can run, if known.
   std::optional<std::vector<std::string>> fits;
   std::optional<MiB> at_least{};  // memory the instance must have, learned while the job ran
   /// Of a size: how much of it may stay on the host, at a price in speed (physics/offload.hpp).
   std::optional<MiB> offload{};
   bool offloaded = false;  // smaller instances only, with the rest on the host
+  /// The job has as many such places at a time, each with a process of its own, or none. They begin
+  /// and end together.
+  std::uint32_t places = 1;
+  Together together = Together::anywhere;
   friend auto operator<=>(const Request&, const Request&) = default;
 };
 
-/// "2g.10gb", "9216 MiB", "460/1000 of a GPU", "nothing", "8696 MiB, found by running"
+/// "2g.10gb", "9216 MiB", "460/1000 of a GPU", "a whole GPU", "nothing", "8696 MiB, found by
+/// running", "4 x 1g.5gb on one GPU"
 std::string text(const Request& request);
 
 /// The profile of `model`, among `profiles`, that a share means. Only plain profiles without double

@@ -544,7 +544,8 @@ std::string workload_text(const Workload& workload) {
                            line["memory_mib"] = size.memory.value;
                            if (size.compute.value > 0) line["compute_slices"] = size.compute.value;
                          },
-                         [](const ByShare&) {}, [](const Unknown&) {}},  // not in the format
+                         [](const ByShare&) {}, [](const Unknown&) {},  // not in the format
+                         [](const WholeGpu&) {}},
                request.wanted);
     if (speed.transfer_share > 0) line["transfer_share"] = speed.transfer_share;
     if (speed.kappa != 1) line["power_factor"] = speed.kappa;

@@ -25,6 +25,7 @@ Fleet::Fleet(const FleetFile& file) {
     width_ = std::max(width_, static_cast<std::size_t>(geometry.size()));
   }
   gpus_.reserve(file.gpus.size());
+  std::unordered_map<std::string_view, std::uint32_t> nodes;
   for (const GpuEntry& entry : file.gpus) {
     GpuState gpu;
     gpu.kind = static_cast<std::uint16_t>(entry.geometry);
@@ -40,6 +41,9 @@ Fleet::Fleet(const FleetFile& file) {
     gpu.held_compute = static_cast<std::uint8_t>(geometry.compute(gpu.held).value);
     gpu.held_memory = static_cast<std::uint8_t>(geometry.memory(gpu.held).value);
     gpus_.push_back(intern(gpu));
+    const auto [node, fresh] = nodes.try_emplace(node_of(entry.name), node_count_);
+    node_count_ += fresh ? 1 : 0;
+    nodes_.push_back(node->second);
   }
 }
 
@@ -77,6 +81,7 @@ GpuId Fleet::append(std::size_t kind) {
   GpuState empty;
   empty.kind = static_cast<std::uint16_t>(kind);
   gpus_.push_back(intern(empty));
+  nodes_.push_back(node_count_++);
   return static_cast<GpuId>(gpus_.size() - 1);
 }
 

@@ -46,6 +46,10 @@ class Fleet {
   /// fleet.
   [[nodiscard]] const GpuState& operator[](GpuId gpu) const { return states_[gpus_[index(gpu)]]; }
 
+  /// The node that the GPU is of, from 0 in the order of first mention; an appended GPU is a node
+  /// of its own.
+  [[nodiscard]] std::uint32_t node(GpuId gpu) const { return nodes_[index(gpu)]; }
+
   /// The GPU changes soon: has the memory fetch what that needs.
   void expect(GpuId gpu) const { __builtin_prefetch(&gpus_[index(gpu)], 1); }
 
@@ -131,6 +135,8 @@ class Fleet {
   std::vector<std::shared_ptr<const StateGraph>> graphs_;
   std::size_t width_ = 0;  // placements of the model that has most
   std::vector<StateNumber> gpus_;
+  std::vector<std::uint32_t> nodes_;  // by GPU
+  std::uint32_t node_count_ = 0;
   std::vector<GpuState> states_;
   std::vector<StateNumber> after_, vacated_;
   std::unordered_map<GpuState, StateNumber, HashState, SameState> numbers_;

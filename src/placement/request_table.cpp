@@ -15,7 +15,7 @@ std::vector<const Profile*> usable_profiles(const Geometry& geometry, const Requ
   if (request.at_least)
     std::erase_if(profiles,
                   [&](const Profile* p) { return !p->usable || *p->usable < *request.at_least; });
-  if (!request.fits) return profiles;
+  if (!request.fits || std::holds_alternative<WholeGpu>(request.wanted)) return profiles;
   std::erase_if(profiles, [&](const Profile* profile) {
     return std::ranges::none_of(*request.fits, [&](const auto& name) {
       return means_profile(name, geometry.model(), *profile);
@@ -84,6 +84,13 @@ std::vector<const Profile*> profiles_of_name(const Geometry& geometry,
   return chosen;
 }
 
+/// What stands for the whole GPU: nothing is beside the largest profile.
+std::vector<const Profile*> largest_profile(const std::vector<const Profile*>& usable,
+                                            const GpuModel& model) {
+  const bool there = std::ranges::find(usable, &model.largest()) != usable.end();
+  return there ? std::vector{&model.largest()} : std::vector<const Profile*>{};
+}
+
 /// Fewest memory slices, then fewest compute slices.
 std::vector<const Profile*> smallest_profile(const std::vector<const Profile*>& usable) {
   const Profile* smallest = nullptr;
@@ -109,6 +116,8 @@ std::vector<const Profile*> satisfying(const Geometry& geometry, const Request& 
     const Profile* meant = profile_of_share(geometry.model(), usable, *share);
     return meant == nullptr ? std::vector<const Profile*>{} : std::vector{meant};
   }
+  if (std::holds_alternative<WholeGpu>(request.wanted))
+    return largest_profile(usable, geometry.model());
   return smallest_profile(usable);
 }
 

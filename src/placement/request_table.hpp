@@ -16,8 +16,9 @@ namespace cleave {
 /// A request, and the placements that satisfy it on each GPU model of the fleet.
 struct ResolvedRequest {
   Request request;
-  std::vector<PlacementSet>
-      candidates;  // for each geometry, in the fleet's order; empty: not on this model
+  /// For each geometry, in the fleet's order; empty: not on this model. For whole GPUs those of the
+  /// largest profile stand for the GPU.
+  std::vector<PlacementSet> candidates;
   std::vector<PlacementSet> holds;  // those and all larger ones without attribute
   std::string impossible;           // why no GPU of the fleet can ever take it; empty where one can
   /// Smaller than what is asked for, but enough where the job offloads all it can. Where a model

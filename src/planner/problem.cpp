@@ -21,12 +21,6 @@ constexpr KindRow kinds[] = {{ProblemKind::deploy, "deploy"},
                              {ProblemKind::reconfigure, "reconfigure"},
                              {ProblemKind::joint, "joint"}};
 
-/// The part of a GPU's name before the last slash; a GPU without one is a node of its own.
-std::string_view node_of(std::string_view gpu) {
-  const std::size_t slash = gpu.rfind('/');
-  return slash == std::string_view::npos ? gpu : gpu.substr(0, slash);
-}
-
 bool sorted_contains(const std::vector<std::uint32_t>& list, std::uint32_t value) {
   return std::ranges::binary_search(list, value);
 }
