@@ -76,6 +76,14 @@ class JobFacts {
   [[nodiscard]] virtual bool tells_times() const { return true; }
   /// Whether these times are predictions: then options that make true times wrong do nothing.
   [[nodiscard]] virtual bool predicts() const { return false; }
+  /// The share of its work that is done, of a job that runs or was saved, by what it reported; the
+  /// rest takes as much of time_on.
+  [[nodiscard]] virtual std::optional<double> progress(JobId) const { return std::nullopt; }
+  /// What it costs to save the job and to restore it on a GPU of the model `kind`, together: by its
+  /// memory and the link, as far as these are known.
+  [[nodiscard]] virtual std::optional<Duration> checkpoint_time(JobId, std::size_t /*kind*/) const {
+    return std::nullopt;
+  }
   /// When a running job is expected to end, by what it reports where it does.
   [[nodiscard]] virtual std::optional<Instant> expected_end(JobId) const { return std::nullopt; }
   /// Whether such expectations change while jobs run.
