@@ -24,6 +24,12 @@ double time_on(const SliceLaw& law, double gpu_bound) {
   return longer * std::pow(1 + std::pow(shorter / longer, law.overlap), 1 / law.overlap);
 }
 
+double gpu_hours(const Request& request, Duration duration) {
+  const auto* const share = std::get_if<ByShare>(&request.wanted);
+  const double each = share != nullptr ? share->thousandths / 1000.0 : 1;
+  return each * request.places * in_seconds(duration) / 3600;
+}
+
 std::uint32_t Workload::intern(const Request& request) {
   return intern_in(requests, request_numbers_, request);
 }

@@ -90,6 +90,7 @@ struct JobDetails {
   std::optional<Duration> latency;            // of one batch, where `duration` is counted
   std::optional<double> fails_after;          // the share of its work after which its process fails
   std::optional<std::int64_t> output_tokens;  // that a language model makes in all its work
+  friend bool operator==(const JobDetails&, const JobDetails&) = default;
 };
 
 /// One job of a workload.
@@ -104,11 +105,16 @@ struct Job {
   static constexpr std::uint32_t none = UINT32_MAX;
 };
 
-/// How many jobs or records share a reason.
+/// How many jobs or records share a reason, and what they would have used.
 struct ReasonCount {
   std::string reason;
   std::size_t count = 0;
+  double gpu_hours = 0;  // of records of traces
 };
+
+/// What a job uses that asks for this and runs for that long: a share of a GPU counts as that
+/// share, a GPU as one, and so does an instance, as clusters count their devices.
+[[nodiscard]] double gpu_hours(const Request& request, Duration duration);
 
 /// The jobs of a run, with what they share.
 struct Workload {
@@ -118,8 +124,9 @@ struct Workload {
   std::vector<SpeedModel> speeds;
   std::vector<JobDetails> details;
 
-  // What became of the records that were read: read = jobs + left out.
+  // What became of the records that were read: read = jobs + left out, of their GPU-hours too.
   std::size_t read = 0;
+  double gpu_hours_read = 0;  // of a trace
   std::vector<ReasonCount> left_out;
   std::map<std::string, std::string> options;  // how it was read: rule, compress, limit, as text
   std::map<std::string, std::size_t> notes;    // counts worth reporting: censored, no_gpu
@@ -130,6 +137,9 @@ struct Workload {
   void sort();
   [[nodiscard]] const JobDetails* details_of(const Job& job) const {
     return job.details == Job::none ? nullptr : &details[job.details];
+  }
+  [[nodiscard]] double gpu_hours_of(const Job& job) const {
+    return gpu_hours(requests[job.request], job.duration);
   }
 
  private:

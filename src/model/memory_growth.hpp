@@ -21,6 +21,7 @@ struct MemoryGrowth {
   double reuse_ratio = 1, reuse_noise = 0;
   /// Held besides, and reported as a part of its own; empty: the memory above includes it.
   std::optional<MiB> context = {};
+  friend bool operator==(const MemoryGrowth&, const MemoryGrowth&) = default;
 };
 
 /// Bounds of the two, so that requests stay positive.
