@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/format.hpp"
 #include "base/overloads.hpp"
 
 namespace cleave {
@@ -29,11 +30,12 @@ Result<Engine> Engine::make(const SchedulerSpec& spec, const SchedulerSetup& set
                             RequestTable& requests, Forecaster* forecaster, Refusals* refusals) {
   auto scheduler = make_scheduler(spec, setup);
   if (!scheduler) return std::unexpected(scheduler.error());
-  return Engine(std::move(*scheduler), setup, requests, forecaster, refusals);
+  return Engine(spec, std::move(*scheduler), setup, requests, forecaster, refusals);
 }
 
-Engine::Engine(std::unique_ptr<Scheduler> scheduler, const SchedulerSetup& setup,
-               RequestTable& requests, Forecaster* forecaster, Refusals* refusals)
+Engine::Engine(const SchedulerSpec& spec, std::unique_ptr<Scheduler> scheduler,
+               const SchedulerSetup& setup, RequestTable& requests, Forecaster* forecaster,
+               Refusals* refusals)
     : scheduler_(std::move(scheduler)),
       requests_(&requests),
       facts_(setup.facts),
@@ -43,6 +45,8 @@ Engine::Engine(std::unique_ptr<Scheduler> scheduler, const SchedulerSetup& setup
       own_refusals_(refusals == nullptr ? std::make_unique<Refusals>() : nullptr),
       refusals_(refusals == nullptr ? own_refusals_.get() : refusals),
       most_memory_(most_memory_of(setup.fleet)) {
+  if (setup.kinds && facts_ != nullptr && !spec.row->kinds)
+    kinds_refused_ = fmt::format("scheduler '{}' takes batches only", spec.row->name);
   for (const GpuState& gpu : setup.fleet.gpus()) {
     kinds_.push_back(gpu.kind);
     room_[gpu.kind] = room_[gpu.kind] | setup.fleet.graph(gpu).free(gpu.occupied);
@@ -108,6 +112,8 @@ void Engine::tell(const Event& event, Instant now, std::vector<Command>& command
                 },
                 [&](const GpuDrained& drained) { drain(drained.gpu, true); },
                 [&](const GpuUndrained& undrained) { drain(undrained.gpu, false); },
+                [&](const LeaseIdle& idle) { resize(idle.job, idle.enough, now, commands); },
+                [&](const LeaseBusy& busy) { resize(busy.job, {}, now, commands); },
                 [&](const Paused&) { pause(true); }, [&](const Resumed&) { pause(false); }},
       event);
 }
@@ -116,6 +122,10 @@ void Engine::on_submitted(const Submitted& submitted, Instant now, std::vector<C
   const std::string& impossible = (*requests_)[submitted.request].impossible;
   if (!impossible.empty()) {
     commands.push_back(RejectJob{submitted.job, impossible});
+    return;
+  }
+  if (!kinds_refused_.empty() && facts_->kind(submitted.job) != JobKind::batch) {
+    commands.push_back(RejectJob{submitted.job, kinds_refused_});
     return;
   }
   enqueue(submitted.job, submitted.request, now, commands);
@@ -179,6 +189,14 @@ void Engine::requeue_guests(GpuId gpu, std::optional<PlacementId> placement, Ins
     --service_[index(gpu)].guests;
     enqueue(job, request_of(job), now, commands);
   }
+}
+
+/// Its request stays what it was: where it waits again, it asks for that.
+void Engine::resize(JobId lease, std::optional<RequestId> to, Instant now,
+                    std::vector<Command>& commands) {
+  const RequestId request = to.value_or(request_of(lease));
+  if (guests_.contains(lease) || !servable(request)) return;
+  scheduler_->resize(lease, request, now, commands);
 }
 
 // GPUs that take work, or do not.

@@ -39,6 +39,7 @@
 #include <memory>
 #include <set>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "engine/refusals.hpp"
@@ -75,8 +76,9 @@ class Engine {
   [[nodiscard]] Outlook outlook(JobId job) const { return scheduler_->outlook(job); }
 
  private:
-  Engine(std::unique_ptr<Scheduler> scheduler, const SchedulerSetup& setup, RequestTable& requests,
-         Forecaster* forecaster, Refusals* refusals);
+  Engine(const SchedulerSpec& spec, std::unique_ptr<Scheduler> scheduler,
+         const SchedulerSetup& setup, RequestTable& requests, Forecaster* forecaster,
+         Refusals* refusals);
 
   /// Whether a GPU takes work, and what the scheduler was told.
   struct Service {
@@ -97,6 +99,9 @@ class Engine {
   void on_lost(GpuId gpu, Instant now, std::vector<Command>& commands);
   void on_returned(GpuId gpu, Instant now, std::vector<Command>& commands);
   void on_woken(Instant now, std::vector<Command>& commands);
+  /// The lease runs; without `to` it needs what it asked for.
+  void resize(JobId lease, std::optional<RequestId> to, Instant now,
+              std::vector<Command>& commands);
   void on_gone(const InstanceGone& gone, Instant now, std::vector<Command>& commands);
   /// GPUs that rest already are withdrawn.
   void begin(Instant now, std::vector<Command>& commands);
@@ -133,7 +138,8 @@ class Engine {
   std::vector<Service> service_;            // by GPU
   std::unique_ptr<Refusals> own_refusals_;  // where none were given
   Refusals* refusals_;
-  bool begun_ = false;  // anything was told
+  std::string kinds_refused_;  // why no service or lease is taken; empty: they are
+  bool begun_ = false;         // anything was told
   bool paused_ = false;
   std::map<JobId, Adopted> guests_;  // jobs that run without the scheduler's knowing, and where
   std::set<std::pair<Instant, GpuId>> resting_;  // until when

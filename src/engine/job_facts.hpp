@@ -57,6 +57,8 @@ class JobFacts {
   /// the beginning.
   [[nodiscard]] virtual bool movable(JobId) const { return false; }
   [[nodiscard]] virtual bool restartable(JobId) const { return false; }
+  /// Whether it keeps its work when it is stopped on command, and goes on from there.
+  [[nodiscard]] virtual bool saves(JobId) const { return false; }
   /// Since when a job that was adopted runs where it is.
   [[nodiscard]] virtual std::optional<Instant> running_since(JobId) const { return std::nullopt; }
   /// The time its work takes from the beginning on an instance of this profile of the GPU model

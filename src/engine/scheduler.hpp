@@ -91,6 +91,10 @@ class Scheduler {
   virtual bool serves(RequestId /*request*/) { return true; }
   /// Why it does not, to be read before the next event; empty where there is nothing to say.
   virtual std::string_view why_not(RequestId /*request*/) { return {}; }
+  /// A lease runs that would do with this request, or needs it again: it goes where an instance for
+  /// that is free, or stays.
+  virtual void resize(JobId /*lease*/, RequestId /*to*/, Instant /*now*/,
+                      std::vector<Command>& /*commands*/) {}
   /// Of a job that waits, as of the last time that it looked at its queue.
   [[nodiscard]] virtual Outlook outlook(JobId /*job*/) const { return {}; }
 };
@@ -105,6 +109,7 @@ struct SchedulerSetup {
   Duration checkpoint =
       std::chrono::seconds{30};  // to write one and to restore it, as far as is known
   bool live = false;             // real jobs run: what only the simulator can do is refused
+  bool kinds = false;            // there may be services and leases (model/job_kind.hpp)
   /// GPUs that are set aside beforehand; those of one GPU do not overlap. Only for schedulers that
   /// keep a queue: the others refuse them.
   std::span<const GpuReservation> reservations = {};
@@ -131,6 +136,8 @@ struct SchedulerRow {
   /// It gives a job the profile that the job names, and chooses none itself: where a submission
   /// leaves the size to the daemon, measurements may name one.
   bool by_profile = false;
+  /// It takes services and leases too, not only batches.
+  bool kinds = false;
   /// It is there to show what true times would be worth: simulations tell it no predicted ones.
   bool truth = false;
   std::span<const OptionRow> options;

@@ -88,6 +88,15 @@ struct GpuDrained {
 struct GpuUndrained {
   GpuId gpu;
 };
+/// A running lease has done no GPU work for so long that it would do with `enough`.
+struct LeaseIdle {
+  JobId job;
+  RequestId enough;
+};
+/// It does again.
+struct LeaseBusy {
+  JobId job;
+};
 /// All GPUs are drained.
 struct Paused {};
 /// The end of Paused; GPUs that were drained on their own stay drained.
@@ -96,7 +105,7 @@ struct Resumed {};
 /// Whatever the engine can be told.
 using Event = std::variant<Submitted, Finished, OutOfMemory, MemoryReported, GpuLost, GpuReturned,
                            Woken, Adopted, Cancelled, CreateFailed, InstanceVanished, GpuDrained,
-                           GpuUndrained, Paused, Resumed>;
+                           GpuUndrained, LeaseIdle, LeaseBusy, Paused, Resumed>;
 
 /// Removes an instance that is idle by then.
 struct DestroyInstance {
