@@ -107,8 +107,14 @@ void RunArguments::add_run_options(CommandLine& command) {
       "Seconds that each change of a GPU's instances takes; measured times by default");
   command
       .add_option("--checkpoint", checkpoint,
-                  "Seconds to write and restore a checkpoint, half of them each")
+                  "Seconds to write and restore a checkpoint, half of them each; memory: what the "
+                  "job holds over the link to the host, once each way, and replicas load it too; "
+                  "memory:RATE: at most RATE GB/s, that of a file system for example")
       ->default_str("30");
+  command
+      .add_option("--mig-switch", mig_switch,
+                  "Seconds to switch MIG off on a GPU, and to switch it on")
+      ->default_str("0");
   command
       .add_option("--profiles-repository", profiles_repository,
                   "Tell schedulers the times that follow from this profile repository for each "
@@ -243,8 +249,10 @@ Result<SimulationOptions> RunArguments::read_simulation(const FleetFile& of) con
     if (!time) return std::unexpected(time.error());
     options.reconfiguration = *time;
   }
+  const auto stops = parse_stop_terms(checkpoint);
+  if (!stops) return fail_at("--checkpoint", stops.error());
+  options.stops = *stops;
   const std::tuple<const char*, const std::string*, Duration*> times[] = {
-      {"--checkpoint", &checkpoint, &options.checkpoint},
       {"--process-start", &process_start, &options.process_start}};
   for (const auto& [name, text, value] : times) {
     const auto time = seconds_option(name, *text);
@@ -299,6 +307,9 @@ Result<WorldTerms> RunArguments::read_world(const FleetFile& of) const {
     if (link == name) terms.link = means;
   terms.slow_allocation = allocation == "measured";
   terms.jitter = jitter;
+  const auto switches = seconds_option("--mig-switch", mig_switch);
+  if (!switches) return std::unexpected(switches.error());
+  terms.mig_switch = *switches;
   const auto turns = options_of(sharing.empty() ? "sharing" : "sharing:" + sharing, "--sharing");
   if (!turns) return fail_at("--sharing", turns.error());
   const auto slicing = complete(*turns, sharing_options, "--sharing");
@@ -448,7 +459,8 @@ Json run_json(const SimulationOptions& options, const FleetFile& fleet, const Sc
   Json json = {
       {"reconfiguration_s",
        options.reconfiguration ? Json(in_seconds(*options.reconfiguration)) : Json(nullptr)},
-      {"checkpoint_s", in_seconds(options.checkpoint)},
+      {"checkpoint_s",
+       options.stops.by_memory ? Json(nullptr) : Json(in_seconds(options.stops.checkpoint))},
       {"process_start_s", in_seconds(options.process_start)},
       {"forecast", options.forecaster},
       {"times", options.applications && !spec.row->truth ? "predicted" : text_of_times(told)},
@@ -461,6 +473,9 @@ Json run_json(const SimulationOptions& options, const FleetFile& fleet, const Sc
       {"reservations", reservation_texts(options, fleet)}};
   // Where something else than usual was said.
   if (options.know != Knowledge()) json["know"] = text(told);
+  if (options.stops.by_memory) json["checkpoint"] = text(options.stops);
+  if (options.world.mig_switch > Duration::zero())
+    json["mig_switch_s"] = in_seconds(options.world.mig_switch);
   if (options.may != MayInterrupt::all) json["may"] = name(options.may);
   return json;
 }
@@ -493,8 +508,17 @@ std::string run_text(const SimulationOptions& options, const FleetFile& fleet) {
   if (options.reconfiguration)
     said.push_back(
         fmt::format("{} s for each change of a GPU", in_seconds(*options.reconfiguration)));
-  if (options.checkpoint != usual.checkpoint)
-    said.push_back(fmt::format("checkpoints of {} s", in_seconds(options.checkpoint)));
+  if (options.stops.by_memory)
+    said.push_back(
+        fmt::format("checkpoints and moves by memory{}",
+                    options.stops.by_memory->gb_per_s
+                        ? fmt::format(", at most {:g} GB/s", *options.stops.by_memory->gb_per_s)
+                        : ""));
+  else if (options.stops.checkpoint != usual.stops.checkpoint)
+    said.push_back(fmt::format("checkpoints of {} s", in_seconds(options.stops.checkpoint)));
+  if (options.world.mig_switch > Duration::zero())
+    said.push_back(
+        fmt::format("{} s to switch MIG on or off", in_seconds(options.world.mig_switch)));
   if (options.process_start != usual.process_start)
     said.push_back(fmt::format("processes start in {} s", in_seconds(options.process_start)));
   if (options.forecaster != usual.forecaster)

@@ -93,6 +93,16 @@ std::optional<KnownJobs::Cell> KnownJobs::asked(JobId id) const {
   return std::nullopt;
 }
 
+std::optional<Duration> KnownJobs::checkpoint_time(JobId id, std::size_t kind) const {
+  const JobDetails* details = workload_->details_of(job(id));
+  if (details != nullptr && details->keeps == Keeps::stateless) return Duration::zero();
+  if (!told_.stops.by_memory) return told_.stops.checkpoint;
+  const auto* size = std::get_if<BySize>(&workload_->requests[job(id).request].wanted);
+  if (size == nullptr || told_.knowledge.memory != KnownMemory::truth) return std::nullopt;
+  const HostLink& link = host_link(fleet_->graphs()[kind]->geometry().model());
+  return 2 * copy_time(link, false, size->memory, *told_.stops.by_memory);
+}
+
 /// As far as its request says.
 bool KnownJobs::may_have(JobId id, Cell cell) const {
   const ResolvedRequest& request = (*told_.requests)[(*request_ids_)[job(id).request]];

@@ -20,6 +20,7 @@
 #include "placement/request_table.hpp"
 #include "simulate/knowledge.hpp"
 #include "simulate/speeds.hpp"
+#include "simulate/stop_terms.hpp"
 
 namespace cleave {
 
@@ -29,6 +30,7 @@ struct Told {
   MayInterrupt may = MayInterrupt::all;
   std::uint64_t seed = 1;                  // of noise
   const RequestTable* requests = nullptr;  // that `request_ids` are of; for less than the truth
+  StopTerms stops = {};
 };
 
 /// The facts of a workload's jobs.
@@ -60,6 +62,8 @@ class KnownJobs final : public JobFacts {
   [[nodiscard]] const std::string* account(JobId job) const override;
   [[nodiscard]] const std::string* application(JobId job) const override;
   [[nodiscard]] std::optional<std::int64_t> batch(JobId job) const override;
+  /// As far as its memory is told: what it holds at most, over the link both ways.
+  [[nodiscard]] std::optional<Duration> checkpoint_time(JobId job, std::size_t kind) const override;
   /// What is predicted of the job's application and batch; nothing without `applications`, or
   /// where they say nothing.
   [[nodiscard]] std::optional<Duration> predicted(JobId job, std::size_t kind, int profile) const;

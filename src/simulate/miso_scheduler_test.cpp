@@ -78,7 +78,7 @@ TEST(MisoScheduler, ThreeJobsByHand) {
   Starts seen;
   const auto summary = simulate(fleet, *workload, *parse_scheduler("miso"),
                                 {.reconfiguration = Duration::zero(),
-                                 .checkpoint = std::chrono::seconds(20),
+                                 .stops = {.checkpoint = std::chrono::seconds(20)},
                                  .observer = &seen});
   ASSERT_TRUE(summary) << summary.error().text();
   std::vector<double> begins;

@@ -21,6 +21,7 @@
 #include "simulate/outages.hpp"
 #include "simulate/rates.hpp"
 #include "simulate/slices_held.hpp"
+#include "simulate/stop_costs.hpp"
 #include "simulate/world.hpp"
 
 namespace cleave {
@@ -50,12 +51,14 @@ class Simulation {
         fleet_(file),
         requests_(file.geometries),
         world_(fleet_, options.reconfiguration,
-               options.world.jitter ? std::optional(options.seed) : std::nullopt),
+               options.world.jitter ? std::optional(options.seed) : std::nullopt,
+               options.world.mig_switch),
         rates_(workload, fleet_, options.world, world_),
         memory_(workload, options.seed),
+        costs_(options.stops, workload, memory_, world_),
         facts_(workload, rates_.table(), fleet_, request_ids_,
                spec.row->truth ? nullptr : options.applications.get(),
-               {told_to(spec, options), options.may, options.seed, &requests_}),
+               {told_to(spec, options), options.may, options.seed, &requests_, options.stops}),
         outages_(options.faults, options.seed, fleet_.size()),
         begin_(workload.jobs.empty() ? Instant{} : workload.jobs.front().arrival),
         now_(begin_),
@@ -84,7 +87,7 @@ class Simulation {
                                 .use_index = options_.use_index,
                                 .facts = &facts_,
                                 .seed = options_.seed,
-                                .checkpoint = options_.checkpoint,
+                                .checkpoint = options_.stops.checkpoint,
                                 .reservations = options_.reservations},
                                requests_, forecaster_);
     if (!engine) return std::unexpected(engine.error());
@@ -460,7 +463,7 @@ class Simulation {
     const Duration start = process_start(gpu, mode);
     if (start != options_.process_start || !slow_starts_.empty()) slow_start(id) = start;
     run.counts_from = begins + start;
-    if (run.restores) run.counts_from += options_.checkpoint / 2;
+    if (run.restores) run.counts_from += restore_time(id, run);
     account_.waits_for_instance(index(id), begins - from);
     if (run.done > 0 || !done_before_.empty()) done_before(id) = run.done;
     const Speed speed = rates_.alone(id, run);
@@ -487,6 +490,20 @@ class Simulation {
     const auto programmed = program(id);
     retime(gpu);
     return programmed;
+  }
+
+  /// Of a process that begins from a checkpoint; where that differs from job to job it is kept
+  /// until the process ends.
+  Duration restore_time(JobId id, const JobRun& run) {
+    const Duration time = costs_.restore(id, run, run.done);
+    if (costs_.by_memory()) {
+      if (restores_.empty()) restores_.resize(workload_.jobs.size());
+      restores_[index(id)] = time;
+    }
+    return time;
+  }
+  [[nodiscard]] Duration restored_in(JobId id) const {
+    return costs_.by_memory() ? restores_[index(id)] : options_.stops.checkpoint / 2;
   }
 
   /// How long the start of its process takes, where that is not the usual time; zero otherwise.
@@ -654,7 +671,7 @@ class Simulation {
       const Duration slow = slow_starts_.empty() ? Duration::zero() : slow_start(id);
       const Duration start = std::min(time, std::max(slow, options_.process_start));
       const Duration restore =
-          run.restores ? std::min(time - start, options_.checkpoint / 2) : Duration::zero();
+          run.restores ? std::min(time - start, restored_in(id)) : Duration::zero();
       account_.ran(index(id), {time, start, restore}, {before, run.done, left_over},
                    account_.counts_memory() ? capacity(id, run) : std::nullopt);
       if ((options_.applications != nullptr || learns_) && ending == Ending::finished &&
@@ -887,8 +904,10 @@ class Simulation {
     const bool begun = now_ > run.begin;
     run.resumed = begun || run.done > 0;
     if (!begun) return std::nullopt;
-    run.here_from = now_ + options_.checkpoint / 2;
-    account_.wrote_checkpoint(index(id), options_.checkpoint / 2);
+    progress(id);
+    const Duration writes = costs_.write(id, run, run.done);
+    run.here_from = now_ + writes;
+    account_.wrote_checkpoint(index(id), writes);
     return run.here_from;
   }
 
@@ -914,7 +933,8 @@ class Simulation {
     if (!ready) return std::unexpected(ready.error());
     // It runs on where it is, or was before an earlier move, until the replica takes over.
     const Instant replica =
-        std::max({*ready + process_start(what.gpu, RunMode::instance), run.here_from, run.begin});
+        std::max({*ready + process_start(what.gpu, RunMode::instance) + replica_loads(what, run),
+                  run.here_from, run.begin});
     const Profile* before = &profile_of(run);
     const GpuId left = run.gpu;
     leave_gpu(what.job, run);
@@ -942,6 +962,13 @@ class Simulation {
     retime(left);
     if (run.gpu != left) retime(run.gpu);
     return {};
+  }
+
+  Duration replica_loads(const MigrateJob& what, JobRun run) const {
+    if (!costs_.by_memory()) return Duration::zero();
+    run.gpu = what.gpu;
+    run.placement = what.placement;
+    return costs_.load(what.job, run);
   }
 
   /// The job ends where it is, with a checkpoint if it writes one, and starts at the new place.
@@ -1043,6 +1070,7 @@ class Simulation {
   World world_;
   Rates rates_;
   MemoryTruth memory_;
+  StopCosts costs_;
   KnownJobs facts_;
   Outages outages_;
   Instant begin_, now_, last_end_;
@@ -1059,6 +1087,7 @@ class Simulation {
   std::vector<double> done_before_;    // by job; empty: nothing for any
   std::vector<double> deaths_;         // by job, see death_of; empty: none dies
   std::vector<Duration> slow_starts_;  // by job; empty: no process starts slowly
+  std::vector<Duration> restores_;     // by job; empty: none was restored by its memory
   /// What jobs on shared instances could use when they began.
   std::unordered_map<JobId, std::optional<MiB>> left_by_others_;
   std::vector<Instant> stopped_at_;  // by GPU, when a job last had to stop; empty: nowhere yet

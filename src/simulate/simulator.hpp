@@ -38,6 +38,7 @@
 #include "simulate/faults.hpp"
 #include "simulate/knowledge.hpp"
 #include "simulate/run_observer.hpp"
+#include "simulate/stop_terms.hpp"
 #include "simulate/world_terms.hpp"
 
 namespace cleave {
@@ -52,7 +53,7 @@ struct SimulationOptions {
   std::optional<Duration> reconfiguration =
       {};                    // of each change of a GPU; empty: as physics/ has it
   Duration process_start{};  // from the start of a process until it makes progress
-  Duration checkpoint = std::chrono::seconds{30};  // to write one and to restore it, half each
+  StopTerms stops = {};      // what it takes to save, restore and move jobs
   std::string forecaster = "none";
   /// What schedulers are told of times, in place of the truth; null: the truth. Those that are
   /// there to know it (SchedulerRow::truth) know it all the same.

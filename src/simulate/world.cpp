@@ -1,6 +1,7 @@
 #include "simulate/world.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/format.hpp"
 #include "physics/reconfiguration.hpp"
@@ -22,8 +23,9 @@ std::unexpected<Error> refuse(const char* what, GpuId gpu, const Geometry& geome
 
 }  // namespace
 
-World::World(const Fleet& start, std::optional<Duration> each, std::optional<std::uint64_t> jitter)
-    : graphs_(start.graphs()), each_(each), jitter_(jitter) {
+World::World(const Fleet& start, std::optional<Duration> each, std::optional<std::uint64_t> jitter,
+             Duration mig_switch)
+    : graphs_(start.graphs()), each_(each), jitter_(jitter), mig_switch_(mig_switch) {
   if (jitter_) batches_of_.resize(start.size());
   for (const auto& graph : graphs_) {
     const Geometry& geometry = graph->geometry();
@@ -45,6 +47,9 @@ World::World(const Fleet& start, std::optional<Duration> each, std::optional<std
     gpu.held_memory = state.held_memory;
     gpus_.push_back(gpu);
   }
+  if (mig_switch_ == Duration::zero()) return;
+  for (const SimulatedGpu& gpu : gpus_)
+    modes_.push_back(gpu.existing != 0 ? MigMode::on : MigMode::unset);
 }
 
 Instant World::when_free(GpuId id, PlacementId placement, Instant now) const {
@@ -67,6 +72,12 @@ Result<void> World::destroy(GpuId id, PlacementId placement, Instant now) {
   gpu.batch = {};
   ++destroys_;
   return {};
+}
+
+Duration World::switched(GpuId gpu, MigMode mode) {
+  if (modes_.empty()) return Duration::zero();
+  const MigMode before = std::exchange(modes_[index(gpu)], mode);
+  return before == mode || before == MigMode::unset ? Duration::zero() : mig_switch_;
 }
 
 Duration World::strayed(Duration median, GpuId gpu, bool creates) const {
@@ -103,6 +114,7 @@ Result<void> World::create(GpuId id, PlacementId placement, Instant now) {
     const Instant clear = std::max(now, gpu.cleared);
     if (jitter_) ++batches_of_[index(id)];
     gpu.batch_from = each_ ? clear : std::max(gpu.ready, clear) + destroy_batch_time(id);
+    gpu.batch_from += switched(id, MigMode::on);
     gpu.destroyed = {};
     // Those of the batch before may still be in the making.
     if (gpu.ready > now)
@@ -179,6 +191,8 @@ Result<Instant> World::start_whole(GpuId id, Instant now) {
   if (!gpu.destroyed.empty())
     gpu.ready = std::max({gpu.ready, gpu.cleared, now}) + destroy_batch_time(id);
   gpu.destroyed = {};
+  const Duration off = switched(id, MigMode::off);
+  if (off > Duration::zero()) gpu.ready = std::max(gpu.ready, now) + off;
   return std::max(gpu.ready, now);
 }
 

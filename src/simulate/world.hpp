@@ -15,6 +15,10 @@
 
 namespace cleave {
 
+/// Whether a GPU can be partitioned. At the beginning it is as its first use wants it, unless it
+/// has instances.
+enum class MigMode : std::uint8_t { unset, on, off };
+
 /// One GPU: which instances exist, which of them run a job, and from when its driver is free to
 /// change it again. GPUs are touched in no order: one is one cache line.
 struct alignas(64) SimulatedGpu {
@@ -44,9 +48,10 @@ class World {
  public:
   /// Creating and destroying takes the time of physics/reconfiguration.hpp, one batch of a GPU
   /// after the other; or, where `each` is given, that time from now for each batch. With `jitter`,
-  /// a seed, measured times are medians from which single batches stray.
+  /// a seed, measured times are medians from which single batches stray. To switch MIG on or off
+  /// takes `mig_switch`.
   explicit World(const Fleet& start, std::optional<Duration> each = std::nullopt,
-                 std::optional<std::uint64_t> jitter = std::nullopt);
+                 std::optional<std::uint64_t> jitter = std::nullopt, Duration mig_switch = {});
 
   [[nodiscard]] const std::vector<SimulatedGpu>& gpus() const { return gpus_; }
   [[nodiscard]] const SimulatedGpu& operator[](GpuId gpu) const { return gpus_[index(gpu)]; }
@@ -90,6 +95,8 @@ class World {
 
  private:
   SimulatedGpu& at(GpuId gpu) { return gpus_[index(gpu)]; }
+  /// Until it is switched, from the other mode; zero where it is in this one.
+  Duration switched(GpuId gpu, MigMode mode);
   [[nodiscard]] Duration create_batch_time(GpuId gpu) const;
   [[nodiscard]] Duration destroy_batch_time(GpuId gpu) const;
   /// A time that strays from its median, for each batch of a GPU anew.
@@ -110,6 +117,8 @@ class World {
   std::vector<std::shared_ptr<const StateGraph>> graphs_;
   std::optional<Duration> each_;
   std::optional<std::uint64_t> jitter_;
+  Duration mig_switch_;
+  std::vector<MigMode> modes_;             // by GPU; empty where switching takes no time
   std::vector<std::uint32_t> batches_of_;  // by GPU; empty without jitter
   /// What one instance takes to create and to destroy: nearly every batch is of one.
   struct Takes {

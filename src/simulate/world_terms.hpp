@@ -16,6 +16,7 @@ struct WorldTerms {
   bool slow_allocation = false;
   bool jitter = false;             // creating and destroying takes drawn times, not medians
   SharingOptions sharing;          // what is not known of time slicing
+  Duration mig_switch{};           // to switch MIG off on a GPU, and to switch it on
   bool has_power = true;           // false: no energy, and no cap
   PowerOptions power;              // a site's cap, and what is not known of power
   std::optional<Duration> sample;  // also say what a power meter that polls would have seen

@@ -250,7 +250,7 @@ class Maker {
     SimulationOptions& options = scenario_.options;
     if (chance(0.5)) options.reconfiguration = chance(0.5) ? 0ns : seconds(random_.uniform() * 5);
     if (chance(0.5)) options.process_start = seconds(random_.uniform() * 3);
-    options.checkpoint = chance(0.3) ? 0ns : seconds(random_.uniform() * 20);
+    options.stops.checkpoint = chance(0.3) ? 0ns : seconds(random_.uniform() * 20);
     if (chance(0.5)) options.forecaster = "last-value";
   }
 
@@ -431,7 +431,7 @@ LawOptions Scenario::laws(const SchedulerSpec& spec) const {
           .sharing = spec.row->name == "miso" || shares,
           .must_end = must_end && made_again,
           .process_start = options.process_start,
-          .checkpoint = options.checkpoint};
+          .checkpoint = options.stops.checkpoint};
 }
 
 Scenario random_scenario(std::uint64_t seed, std::size_t jobs) {

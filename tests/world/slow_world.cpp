@@ -87,7 +87,7 @@ class SlowWorld {
         double from_s = seconds_of(*event.until) + in_seconds(options_.process_start);
         if (options_.world.slow_allocation && event.placement)
           from_s += slower_s(instances_[index(*event.gpu)]);
-        if (restores_.contains(job)) from_s += in_seconds(options_.checkpoint) / 2;
+        if (restores_.contains(job)) from_s += in_seconds(options_.stops.checkpoint) / 2;
         restores_.erase(job);
         began_with_[job] = done_[job];
         running_[job] = {.gpu = index(*event.gpu),

@@ -162,7 +162,7 @@ SmallWorld small_world(std::uint64_t seed) {
   }
   if (random.below(3) == 0) options.process_start = seconds(random.uniform());
   if (random.below(3) == 0) options.reconfiguration = seconds(random.uniform());
-  options.checkpoint = seconds(2 * random.uniform());
+  options.stops.checkpoint = seconds(2 * random.uniform());
   if (random.below(4) == 0) {
     options.faults.between_losses = seconds(40);
     options.faults.repair = seconds(5);

@@ -330,6 +330,12 @@ class Miso final : public Scheduler {
     }
   }
 
+  Duration checkpoint_time(JobId id, std::size_t kind) const {
+    const auto known =
+        setup_.facts == nullptr ? std::nullopt : setup_.facts->checkpoint_time(id, kind);
+    return known.value_or(setup_.checkpoint);
+  }
+
   void checkpoint(JobId id, std::vector<Command>& commands) {
     commands.push_back(CheckpointJob{id});
     vacate(id);
@@ -407,13 +413,13 @@ class Miso final : public Scheduler {
     const auto placement = common_instance(id);
     if (!placement || !holds_all(id, *placement)) return false;
     Instant until = now + options_.measure;
-    bool restores = false;
+    Duration longest{};
     for (const JobId job : gpu.jobs) {
       if (!of(job).at) continue;
       checkpoint(job, commands);
-      restores = true;
+      longest = std::max(longest, checkpoint_time(job, fleet_[id].kind));
     }
-    if (restores) until += setup_.checkpoint;
+    until += longest;
     prepare(id, PlacementSet::of(*placement), commands);
     if (gpu.jobs.size() == 1) {
       start(gpu.jobs.front(), *placement);

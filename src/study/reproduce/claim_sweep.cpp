@@ -106,7 +106,7 @@ Result<const std::vector<RunSummary>*> PairedRuns::of(const PairedRun& run) {
   }
   const auto checkpoint = duration_from_seconds(run.checkpoint_s);
   if (!checkpoint) return std::unexpected(checkpoint.error());
-  plan.simulation.checkpoint = *checkpoint;
+  plan.simulation.stops.checkpoint = *checkpoint;
   plan.simulation.forecaster = run.forecaster;
   if (run.reconfiguration_s) {
     const auto change = duration_from_seconds(*run.reconfiguration_s);
