@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/format.hpp"
 #include "model/fleet_file.hpp"
 #include "model/layout_text.hpp"
 #include "model/workload_file.hpp"
@@ -158,6 +159,20 @@ TEST(WorkloadFile, ReadsEverythingOfTheContract) {
   const auto again = parse_workload(workload_text(*workload), "again");
   ASSERT_TRUE(again) << again.error().text();
   EXPECT_EQ(workload_text(*again), workload_text(*workload));
+}
+
+TEST(WorkloadFile, KeepsAJobsOnlyDetail) {
+  for (const char* detail : {R"("deadline_s":5.0)", R"("priority":-3)", R"("batch":4)",
+                             R"("restartable":false)", R"("movable":false)", R"("progress":"none")",
+                             R"("application":"bert")", R"("user":"ann")", R"("account":"physics")",
+                             R"("latency_s":0.5)", R"("fails_after":0.25)", R"("output_tokens":7)",
+                             R"("offload_mib":100)", R"("host_memory_mib":64)", R"("cpus":2.0)"}) {
+    const auto workload =
+        parse_workload(fmt::format(R"({{"id": "a", "duration_s": 1, {}}})", detail), "jobs");
+    ASSERT_TRUE(workload) << workload.error().text();
+    EXPECT_NE(workload_text(*workload).find(detail), std::string::npos)
+        << detail << " is lost: " << workload_text(*workload);
+  }
 }
 
 TEST(WorkloadFile, SaysWhatAJobTakesFromItsNeighbours) {

@@ -1,0 +1,95 @@
+#include "model/workload/job_reader.hpp"
+
+#include <algorithm>
+
+#include "base/format.hpp"
+#include "base/text.hpp"
+#include "model/speed_table.hpp"
+#include "model/workload/stated_details.hpp"
+#include "model/workload/stated_offload.hpp"
+#include "model/workload/stated_speed.hpp"
+
+namespace cleave {
+
+namespace {
+
+Duration sum(const Phases& phases) {
+  return phases.cpu + phases.transfer + phases.compute + phases.bandwidth;
+}
+
+Duration whole_time(const SliceLaw& law) {
+  return std::chrono::round<Duration>(std::chrono::duration<double>(time_on(law, 1)));
+}
+
+/// On the whole GPU under MIG; empty where nothing, or two things, say it.
+std::optional<Duration> duration_of(JsonReader& in, std::optional<Duration> duration,
+                                    const SpeedModel& speed) {
+  if (duration && speed.phases) {
+    in.refuse("", "a job has a duration_s or phases, not both", "phases add up to the duration");
+    return std::nullopt;
+  }
+  if (duration) return duration;
+  if (speed.phases) return sum(*speed.phases);
+  if (speed.law) return whole_time(*speed.law);
+  in.refuse("", "the key 'duration_s' is missing");
+  return std::nullopt;
+}
+
+bool fits(const Request& request, const std::string& profile) {
+  if (!request.fits) return true;
+  const std::string_view bare = std::string_view(profile).substr(profile.rfind(':') + 1);
+  return std::ranges::any_of(*request.fits, [&](std::string_view name) {
+    return name == profile || name == bare || name.substr(name.rfind(':') + 1) == bare;
+  });
+}
+
+/// Only the profiles of its table of speeds hold the job; the one that it asks for must be among
+/// them.
+void restrict_to_table(JsonReader& in, const SpeedModel& speed, Request& request) {
+  if (!speed.table) return;
+  request.fits = profiles_of(*speed.table, speed.complete);
+  const auto* wanted = std::get_if<ByProfile>(&request.wanted);
+  if (wanted != nullptr && !fits(request, wanted->profile))
+    in.refuse("speed",
+              fmt::format("the job asks for {}, on which its speed table says it does not fit",
+                          wanted->profile),
+              "add its speed there, or ask for another profile");
+}
+
+/// The number of the details in the workload; most jobs have none.
+std::uint32_t add(Workload& workload, const JobDetails& details) {
+  if (details == JobDetails()) return Job::none;
+  workload.details.push_back(details);
+  return static_cast<std::uint32_t>(workload.details.size() - 1);
+}
+
+}  // namespace
+
+void JobReader::read(JsonReader& in) {
+  Job job;
+  job.id = in.text("id");
+  job.arrival = Instant{} + in.seconds_if("arrival_s").value_or(Duration::zero());
+  Request request = read_request(in, sizers_);
+  SpeedModel speed = read_speed(in);
+  const auto duration = in.seconds_if("duration_s");
+  const JobDetails details = read_details(in);
+  in.done();
+  if (!fit_for_a_name(job.id)) in.refuse("id", "a job needs a name, without control characters");
+  if (*error_) return;
+  job.duration = duration_of(in, duration, speed).value_or(Duration::zero());
+  speed.offload = read_offload(in, request, details, job.duration);
+  // A profile is what the job runs on; of a size, less may do.
+  if (speed.offload && std::holds_alternative<BySize>(request.wanted))
+    request.offload = speed.offload->most;
+  restrict_to_table(in, speed, request);
+  if (*error_) return;
+  if (!ids_.insert(job.id).second)
+    return in.refuse("id", fmt::format("there are two jobs named '{}'", shown(job.id)));
+  job.request = workload.intern(request);
+  job.speed = workload.intern(speed);
+  job.details = add(workload, details);
+  workload.jobs.push_back(std::move(job));
+  ++workload.read;
+}
+
+}  // namespace cleave

@@ -1,0 +1,82 @@
+#include "base/format.hpp"
+#include "base/json.hpp"
+#include "base/overloads.hpp"
+#include "model/workload_file.hpp"
+
+namespace cleave {
+
+namespace {
+
+void write_details(Json& line, const JobDetails& details) {
+  if (details.deadline) line["deadline_s"] = in_seconds(*details.deadline);
+  if (details.priority != 0) line["priority"] = details.priority;
+  if (details.batch) line["batch"] = *details.batch;
+  if (details.restartable) line["restartable"] = *details.restartable;
+  if (details.movable) line["movable"] = *details.movable;
+  if (details.keeps != Keeps::unsaid) line["progress"] = name(details.keeps);
+  if (details.checkpoint_every) line["checkpoint_every_s"] = in_seconds(*details.checkpoint_every);
+  if (details.application) line["application"] = *details.application;
+  if (details.user) line["user"] = *details.user;
+  if (details.account) line["account"] = *details.account;
+  if (details.latency) line["latency_s"] = in_seconds(*details.latency);
+  if (details.fails_after) line["fails_after"] = *details.fails_after;
+  if (details.output_tokens) line["output_tokens"] = *details.output_tokens;
+  if (details.offload) line["offload_mib"] = details.offload->value;
+  if (details.offload_touches) line["offload_touches"] = *details.offload_touches;
+  if (details.host_memory) line["host_memory_mib"] = details.host_memory->value;
+  if (details.cpus) line["cpus"] = *details.cpus;
+  if (details.growth)
+    line["memory"] = {{"base_mib", details.growth->base.value},
+                      {"per_iteration_mib", details.growth->per_iteration.value},
+                      {"noise_mib", details.growth->noise.value},
+                      {"iterations", details.growth->iterations}};
+  if (!details.growth) return;
+  const MemoryGrowth& growth = *details.growth;
+  if (growth.reuse_ratio != 1) line["memory"]["reuse_ratio"] = growth.reuse_ratio;
+  if (growth.reuse_noise != 0) line["memory"]["reuse_noise"] = growth.reuse_noise;
+  if (growth.context) line["memory"]["context_mib"] = growth.context->value;
+}
+
+}  // namespace
+
+std::string workload_text(const Workload& workload) {
+  std::string lines;
+  for (const Job& job : workload.jobs) {
+    const Request& request = workload.requests[job.request];
+    const SpeedModel& speed = workload.speeds[job.speed];
+    Json line{{"id", job.id}, {"arrival_s", in_seconds(job.arrival.time_since_epoch())}};
+    std::visit(Overloads{[&](const ByProfile& wanted) { line["profile"] = wanted.profile; },
+                         [&](const BySize& size) {
+                           line["memory_mib"] = size.memory.value;
+                           if (size.compute.value > 0) line["compute_slices"] = size.compute.value;
+                         },
+                         [](const ByShare&) {}, [](const Unknown&) {},  // not in the format
+                         [](const WholeGpu&) {}},
+               request.wanted);
+    if (speed.transfer_share > 0) line["transfer_share"] = speed.transfer_share;
+    if (speed.kappa != 1) line["power_factor"] = speed.kappa;
+    if (speed.phases) {
+      const Phases& p = *speed.phases;
+      line["phases"] = {{"cpu_s", in_seconds(p.cpu)},
+                        {"transfer_s", in_seconds(p.transfer)},
+                        {"compute_s", in_seconds(p.compute)},
+                        {"bandwidth_s", in_seconds(p.bandwidth)}};
+    } else {
+      line["duration_s"] = in_seconds(job.duration);
+    }
+    if (speed.table) {
+      line["speed"] = *speed.table;
+      if (speed.complete) line["speed"]["complete"] = true;
+    }
+    if (speed.law) {
+      line["law"] = {{"a_s", speed.law->fixed}, {"w_s", speed.law->bound}};
+      if (speed.law->overlap != job_overlap) line["law"]["p"] = speed.law->overlap;
+    }
+    if (speed.reference != nullptr) line["reference_model"] = speed.reference->key;
+    if (const JobDetails* details = workload.details_of(job)) write_details(line, *details);
+    lines += line.dump() + "\n";
+  }
+  return lines;
+}
+
+}  // namespace cleave
