@@ -51,6 +51,7 @@ struct Outlook {
     GpuId gpu{};
     std::optional<PlacementId> placement;  // empty: the whole GPU
     std::optional<Instant> from;           // when it is expected to be free; empty: not known
+    std::uint32_t places = 1;              // of a job of several: this is the first of them
   };
   std::optional<Kept> kept;
   bool user_at_limit = false;  // its user has as many jobs running as the queue allows
@@ -113,6 +114,9 @@ struct SchedulerSetup {
   /// GPUs that are set aside beforehand; those of one GPU do not overlap. Only for schedulers that
   /// keep a queue: the others refuse them.
   std::span<const GpuReservation> reservations = {};
+  /// Jobs of several places, or of whole GPUs, may come; `facts` know their gangs. Where none does,
+  /// decisions are quicker.
+  bool gangs = false;
 };
 
 /// A scheduler in the table: what help says of it, what it does that others need to know, and how
@@ -138,6 +142,9 @@ struct SchedulerRow {
   bool by_profile = false;
   /// It takes services and leases too, not only batches.
   bool kinds = false;
+  /// It takes jobs of several places (Request::places) and of whole GPUs. The engine turns them
+  /// away from the others.
+  bool several = false;
   /// It is there to show what true times would be worth: simulations tell it no predicted ones.
   bool truth = false;
   std::span<const OptionRow> options;
