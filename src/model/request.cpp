@@ -28,7 +28,18 @@ std::string text_of_wanted(const Request& request) {
       request.wanted);
 }
 
-std::string_view text(Together together) {
+std::string text_of_places(const Request& request) {
+  const std::string wanted = text_of_wanted(request);
+  if (request.places == 1) return wanted;
+  const std::string_view where = in_words(request.together);
+  if (std::holds_alternative<WholeGpu>(request.wanted))
+    return fmt::format("{} whole GPUs{}", request.places, where);
+  return fmt::format("{} x {}{}", request.places, wanted, where);
+}
+
+}  // namespace
+
+std::string_view in_words(Together together) {
   switch (together) {
     case Together::anywhere:
       return "";
@@ -41,17 +52,6 @@ std::string_view text(Together together) {
   }
   return "";
 }
-
-std::string text_of_places(const Request& request) {
-  const std::string wanted = text_of_wanted(request);
-  if (request.places == 1) return wanted;
-  const std::string_view where = text(request.together);
-  if (std::holds_alternative<WholeGpu>(request.wanted))
-    return fmt::format("{} whole GPUs{}", request.places, where);
-  return fmt::format("{} x {}{}", request.places, wanted, where);
-}
-
-}  // namespace
 
 std::string text(const Request& request) {
   const std::string wanted = text_of_places(request);

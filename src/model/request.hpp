@@ -81,6 +81,9 @@ struct Request {
   friend auto operator<=>(const Request&, const Request&) = default;
 };
 
+/// " on one GPU"; empty where they may lie anywhere.
+[[nodiscard]] std::string_view in_words(Together together);
+
 /// "2g.10gb", "9216 MiB", "460/1000 of a GPU", "a whole GPU", "nothing", "8696 MiB, found by
 /// running", "4 x 1g.5gb on one GPU"
 std::string text(const Request& request);
