@@ -307,6 +307,129 @@ TEST(WorkloadFile, LawsAndTablesThatSayNothingAreRefused) {
             "speed.complete: expected true or false, found 1");
 }
 
+TEST(WorkloadFile, JobsMayHaveSeveralPlaces) {
+  const auto workload = parse_workload(
+      R"({"id": "a", "duration_s": 1, "gpus": 4, "together": "node"}
+{"id": "b", "duration_s": 1, "instances": "4x1g.5gb", "together": "gpu"}
+{"id": "c", "duration_s": 1, "instances": 3, "memory_mib": "9GiB", "compute_slices": 2}
+{"id": "d", "duration_s": 1, "instances": 2, "profile": "A100-40GB:2g.10gb", "together": "spread"}
+{"id": "e", "duration_s": 1, "gpus": 1}
+{"id": "f", "duration_s": 1, "instances": 2, "gpu_share": 0.25, "together": "anywhere"}
+{"id": "g", "duration_s": 1, "instances": 1, "profile": "1g.5gb"})",
+      "jobs.jsonl");
+  ASSERT_TRUE(workload) << workload.error().text();
+  const auto asked = [&](std::size_t job) {
+    return workload->requests[workload->jobs[job].request];
+  };
+  const auto several = [](Request request, std::uint32_t places, Together together) {
+    request.places = places;
+    request.together = together;
+    return request;
+  };
+  EXPECT_EQ(asked(0), several({WholeGpu{}, {}}, 4, Together::node));
+  EXPECT_EQ(asked(1), several({ByProfile{"1g.5gb"}, {}}, 4, Together::gpu));
+  EXPECT_EQ(asked(2), several({BySize{{9216}, {2}}, {}}, 3, Together::anywhere));
+  EXPECT_EQ(asked(3), several({ByProfile{"A100-40GB:2g.10gb"}, {}}, 2, Together::spread));
+  EXPECT_EQ(asked(4), several({WholeGpu{}, {}}, 1, Together::anywhere));
+  EXPECT_EQ(asked(5), several({ByShare{250, ShareRule::round_up}, {}}, 2, Together::anywhere));
+  EXPECT_EQ(asked(6), (Request{ByProfile{"1g.5gb"}, {}}));
+  EXPECT_EQ(text(asked(1)), "4 x 1g.5gb on one GPU");
+
+  const auto again = parse_workload(workload_text(*workload), "again");
+  ASSERT_TRUE(again) << again.error().text();
+  EXPECT_EQ(again->requests, workload->requests);
+  EXPECT_EQ(workload_text(*again), workload_text(*workload));
+
+  const auto table = parse_workload(
+      "id,duration_s,gpus,instances,profile,together\na,1,4,,,node\nb,1,,4x1g.5gb,,gpu\n"
+      "c,1,,2,1g.5gb,\n",
+      "jobs.csv");
+  ASSERT_TRUE(table) << table.error().text();
+  EXPECT_EQ(table->requests[table->jobs[0].request], asked(0));
+  EXPECT_EQ(table->requests[table->jobs[1].request], asked(1));
+  EXPECT_EQ(table->requests[table->jobs[2].request].places, 2U);
+}
+
+TEST(WorkloadFile, PlacesThatContradictAreRefused) {
+  const auto error = [](const std::string& keys) {
+    return job_error(R"({"id": "a", "duration_s": 1, )" + keys + "}").substr(14);
+  };
+  const std::string two_sizes =
+      "gpus: a job has whole GPUs or a size, not both; leave one out; `instances` says how many "
+      "instances of a size";
+  EXPECT_EQ(error(R"("gpus": 2, "profile": "1g.5gb")"), two_sizes);
+  EXPECT_EQ(error(R"("gpus": 2, "memory_mib": 5)"), two_sizes);
+  EXPECT_EQ(error(R"("gpus": 2, "gpu_share": 0.5)"), two_sizes);
+  EXPECT_EQ(error(R"("gpus": 2, "instances": "2x1g.5gb")"),
+            "gpus: a job has whole GPUs or instances, not both; leave one of the two out");
+  EXPECT_EQ(error(R"("gpus": 2, "together": "gpu")"),
+            "together: several whole GPUs are not one GPU; write node, or leave it out");
+  EXPECT_EQ(error(R"("gpus": 0)"), "gpus: expected a whole number from 1 to 100000, found 0");
+  EXPECT_EQ(error(R"("gpus": 100001)"),
+            "gpus: expected a whole number from 1 to 100000, found 100001");
+  EXPECT_EQ(error(R"("gpus": 1.5)"), "gpus: expected a whole number from 1 to 100000, found 1.5");
+  EXPECT_EQ(error(R"("gpus": 1, "together": "node")"),
+            "together: the job has only one place; give gpus or instances, above 1");
+  EXPECT_EQ(error(R"("together": "node")"),
+            "together: the job has only one place; give gpus or instances, above 1");
+  EXPECT_EQ(error(R"("gpus": 2, "together": "rack")"),
+            "together: 'rack' is not a way to lie to each other; write gpu, node, spread or "
+            "anywhere");
+  EXPECT_EQ(error(R"("instances": 4)"),
+            "instances: the size of the instances is missing; write \"4x1g.5gb\", or give profile, "
+            "memory_mib, shape or gpu_share too");
+  for (const char* text : {"4x", "x1g.5gb", "1g.5gb", "", "-x1g.5gb"})
+    EXPECT_EQ(error(fmt::format(R"("instances": "{}")", text)),
+              fmt::format("instances: '{}' does not say how many instances of which profile; write "
+                          "COUNTxPROFILE, such as 4x1g.5gb",
+                          text));
+  EXPECT_EQ(error(R"("instances": "4")"),
+            "instances: the size of the instances is missing; write COUNTxPROFILE, such as "
+            "4x1g.5gb, or name their size beside the number");
+  EXPECT_EQ(error(R"("instances": "0x1g.5gb")"),
+            "instances: 0 instances are not possible; a job has from 1 to 100000");
+  EXPECT_EQ(error(R"("instances": "999999999x1g.5gb")"),
+            "instances: 999999999 instances are not possible; a job has from 1 to 100000");
+  EXPECT_EQ(error(R"("instances": "2x9g.90gb")"),
+            "instances: no known GPU has a profile '9g.90gb'; `cleave gpu MODEL` lists a model's "
+            "profiles");
+  EXPECT_EQ(error(R"("instances": "2x1g.5gb", "profile": "1g.5gb")"),
+            "instances: the job names the size of its instances twice; give a number here, or "
+            "leave the other size out");
+  EXPECT_EQ(error(R"("instances": 2, "profile": "1g.5gb", "kernel": {}, "gpus": 3)").substr(0, 5),
+            "gpus:");
+}
+
+TEST(WorkloadFile, JobsMayAskForAShare) {
+  const auto workload = parse_workload(
+      R"({"id": "a", "duration_s": 1, "gpu_share": 0.46, "flat": true}
+{"id": "b", "duration_s": 1, "gpu_share": 1, "share_rule": "nearest"})",
+      "jobs.jsonl");
+  ASSERT_TRUE(workload) << workload.error().text();
+  EXPECT_EQ(workload->requests[0], (Request{ByShare{460, ShareRule::round_up}, {}}));
+  EXPECT_EQ(workload->requests[1], (Request{ByShare{1000, ShareRule::nearest}, {}}));
+  EXPECT_TRUE(workload->speeds[0].flat);
+  const auto again = parse_workload(workload_text(*workload), "again");
+  ASSERT_TRUE(again) << again.error().text();
+  EXPECT_EQ(again->requests, workload->requests);
+  EXPECT_EQ(again->speeds, workload->speeds);
+  const auto error = [](const std::string& keys) {
+    return job_error(R"({"id": "a", "duration_s": 1, )" + keys + "}").substr(14);
+  };
+  for (const char* share : {"0", "-1", "1.001", "1e300", "0.0001"})
+    EXPECT_NE(error(fmt::format(R"("gpu_share": {})", share)).find("is not possible"),
+              std::string::npos)
+        << share;
+  EXPECT_EQ(error(R"("gpu_share": 0.5, "share_rule": "up")"),
+            "share_rule: 'up' is not a rule for shares; write round-up or nearest");
+  EXPECT_EQ(error(R"("share_rule": "nearest")"),
+            "share_rule: this is how a share becomes a profile; give gpu_share too");
+  EXPECT_EQ(error(R"("gpu_share": 0.5, "profile": "1g.5gb")"),
+            "gpu_share: a job asks for a share of a GPU or for a size, not both");
+  EXPECT_EQ(error(R"("flat": true, "law": {"a_s": 1, "w_s": 1})"),
+            "flat: a job is as fast everywhere, or has speeds, phases or a law, not both");
+}
+
 TEST(WorkloadFile, CsvHasTheSameKeys) {
   const auto workload = parse_workload(
       "id,arrival_s,profile,duration_s,speed\n1,0,1g.5gb,5,\"{\"\"1g.5gb\"\": 0.5}\"\nx,2.5,,7,\n",

@@ -36,8 +36,7 @@ Result<Workload> parse_lines(std::string_view text, const std::string& place,
         document.error().remedy = "a workload is CSV with a header, or one JSON object a line";
       return std::unexpected(document.error());
     }
-    JsonReader in(*document, here, error);
-    reader.read(in);
+    reader.read(*document, here);
     if (error) return std::unexpected(*error);
   }
   return finished(std::move(reader.workload), place);
@@ -46,7 +45,8 @@ Result<Workload> parse_lines(std::string_view text, const std::string& place,
 /// A cell as JSON: columns of text stay text, others are numbers, true, false or objects.
 Json cell_value(std::string_view column, const std::string& cell) {
   constexpr std::array texts = {"id",          "profile",  "shape", "precision", "reference_model",
-                                "application", "progress", "user",  "account"};
+                                "application", "progress", "user",  "account",   "together",
+                                "share_rule"};
   if (std::ranges::find(texts, column) != texts.end()) return cell;
   auto value = parse_json(cell, "cell");
   return value ? *value : Json(cell);
@@ -72,8 +72,7 @@ Result<Workload> parse_table(std::string_view text, const std::string& place,
       if (!trimmed(cells[i]).empty())
         row[std::string(trimmed(csv->columns()[i]))] =
             cell_value(trimmed(csv->columns()[i]), std::string(trimmed(cells[i])));
-    JsonReader in(row, csv->place(), error);
-    reader.read(in);
+    reader.read(row, csv->place());
     if (error) return std::unexpected(*error);
   }
   return finished(std::move(reader.workload), place);

@@ -91,6 +91,9 @@ constexpr std::string_view awkward[] = {
     "instances",
     ":",
     "=",
+    "4x1g.5gb",
+    "99999x",
+    "100000",
     "|",
     "| GPU instances: |\n",
     "4:2",
@@ -169,10 +172,14 @@ constexpr std::string_view jobs_seed =
     "\"deadline_s\": "
     "100, \"priority\": -3}\n"
     "{\"id\": \"c\", \"phases\": {\"cpu_s\": 1, \"compute_s\": 9}, \"memory\": {\"base_mib\": 10, "
-    "\"iterations\": 5}}\n";
+    "\"iterations\": 5}}\n"
+    "{\"id\": \"d\", \"duration_s\": 3, \"gpus\": 2, \"together\": \"node\"}\n"
+    "{\"id\": \"e\", \"duration_s\": 3, \"instances\": \"3x1g.5gb\", \"together\": \"gpu\"}\n"
+    "{\"id\": \"f\", \"duration_s\": 3, \"instances\": 2, \"gpu_share\": 0.3, \"share_rule\": "
+    "\"nearest\", \"flat\": true}\n";
 constexpr std::string_view csv_seed =
-    "id,arrival_s,profile,memory_mib,duration_s,speed\na,0,1g.5gb,,5,\"{\"\"1g.5gb\"\": "
-    "0.5}\"\nb,2,,9000,7.5,\n";
+    "id,arrival_s,profile,memory_mib,duration_s,speed,instances,gpus,together\n"
+    "a,0,1g.5gb,,5,\"{\"\"1g.5gb\"\": 0.5}\",2,,spread\nb,2,,9000,7.5,,,,\nc,2,,,7,,,3,node\n";
 constexpr std::string_view trace_seed =
     "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_"
     "time,"

@@ -1,9 +1,12 @@
 #include "model/workload/asked_request.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/format.hpp"
 #include "base/text.hpp"
+#include "model/instances_text.hpp"
+#include "model/share_rule_text.hpp"
 #include "model/workload/known_profiles.hpp"
 
 namespace cleave {
@@ -62,28 +65,122 @@ void read_kernel(JsonReader& job, JsonReader& in, const KernelSizer& kernels, Re
     size->compute = std::max(size->compute, *slices);
 }
 
-}  // namespace
+/// How the job says what each of its places is; at most one of them.
+struct StatedSize {
+  std::optional<std::string> profile;
+  std::optional<MiB> memory, model;
+  std::optional<double> share;
+};
 
-Request read_request(JsonReader& in, const JobSizers& sizers) {
-  Request request{Unknown{}, {}};
-  const auto profile = in.text_if("profile");
-  const auto asked = in.size_if("memory_mib");
-  const auto sized = size_of_model(in, sizers.models);
-  if (asked && sized) in.refuse("", "a job has a shape or memory_mib, not both");
-  if (profile && sized) in.refuse("", "a job has a shape or a profile, not both");
-  const auto memory = sized ? sized : asked;
+void refuse_two_sizes(JsonReader& in, const StatedSize& size) {
+  if (size.memory && size.model) in.refuse("", "a job has a shape or memory_mib, not both");
+  if (size.profile && size.model) in.refuse("", "a job has a shape or a profile, not both");
+  if (size.profile && size.memory) in.refuse("", "a request names a profile or a size, not both");
+  if (size.share && (size.profile || size.memory || size.model))
+    in.refuse("gpu_share", "a job asks for a share of a GPU or for a size, not both");
+}
+
+void check_profile(JsonReader& in, std::string_view key, std::string_view profile) {
+  if (!some_gpu_has(profile))
+    in.refuse(key, fmt::format("no known GPU has a profile '{}'", shown(profile)),
+              "`cleave gpu MODEL` lists a model's profiles");
+}
+
+/// As traces record it.
+ByShare read_share(JsonReader& in, double share) {
+  const auto thousandths = static_cast<int>(std::lround(std::clamp(share, 0.0, 1.0) * 1000));
+  if (thousandths < 1 || share > 1)
+    in.refuse("gpu_share", fmt::format("a share of {} of a GPU is not possible", share),
+              "give a number from 0.001 to 1; gpus and instances ask for several");
+  const auto word = in.text_if("share_rule");
+  const auto rule = word ? parse_share_rule(*word) : ShareRule::round_up;
+  if (!rule)
+    in.refuse("share_rule", fmt::format("'{}' is not a rule for shares", shown(*word)),
+              "write round-up or nearest");
+  return {thousandths, rule.value_or(ShareRule::round_up)};
+}
+
+/// What each place of the job is.
+Request read_size(JsonReader& in, const JobSizers& sizers) {
+  StatedSize size;
+  size.profile = in.text_if("profile");
+  size.memory = in.size_if("memory_mib");
+  size.model = size_of_model(in, sizers.models);
+  size.share = in.number_if("gpu_share");
+  refuse_two_sizes(in, size);
   const auto compute = in.integer_if("compute_slices", 0, 99);
-  if (profile && memory) in.refuse("", "a request names a profile or a size, not both");
+  const auto memory = size.model ? size.model : size.memory;
   if (compute && !memory)
     in.refuse("compute_slices", "compute slices are asked for together with memory_mib or shape");
-  if (profile) {
-    if (!some_gpu_has(*profile))
-      in.refuse("profile", fmt::format("no known GPU has a profile '{}'", shown(*profile)),
-                "`cleave gpu MODEL` lists a model's profiles");
-    request.wanted = ByProfile{*profile};
+  Request request{Unknown{}, {}};
+  if (size.profile) {
+    check_profile(in, "profile", *size.profile);
+    request.wanted = ByProfile{*size.profile};
   } else if (memory) {
     request.wanted = BySize{*memory, {static_cast<int>(compute.value_or(0))}};
+  } else if (size.share) {
+    request.wanted = read_share(in, *size.share);
   }
+  if (!size.share && in.has("share_rule"))
+    in.refuse("share_rule", "this is how a share becomes a profile", "give gpu_share too");
+  return request;
+}
+
+/// How many whole GPUs, in place of a size.
+void read_gpus(JsonReader& in, Request& request) {
+  const auto gpus = in.integer_if("gpus", 1, most_places);
+  if (!gpus) return;
+  if (!std::holds_alternative<Unknown>(request.wanted))
+    in.refuse("gpus", "a job has whole GPUs or a size, not both",
+              "leave one out; `instances` says how many instances of a size");
+  if (in.has("instances"))
+    in.refuse("gpus", "a job has whole GPUs or instances, not both", "leave one of the two out");
+  request.wanted = WholeGpu{};
+  request.places = static_cast<std::uint32_t>(*gpus);
+}
+
+/// A number beside a size, or the text "4x1g.5gb".
+void read_instances(JsonReader& in, const Json& job, Request& request) {
+  const bool sized = !std::holds_alternative<Unknown>(request.wanted);
+  if (const auto text = job.find("instances"); text != job.end() && text->is_string()) {
+    const auto stated = parse_instances(in.text("instances"), "");
+    if (!stated) return in.refuse("instances", stated.error().message, stated.error().remedy);
+    if (sized)
+      return in.refuse("instances", "the job names the size of its instances twice",
+                       "give a number here, or leave the other size out");
+    check_profile(in, "instances", stated->profile);
+    request.wanted = ByProfile{stated->profile};
+    request.places = stated->places;
+  } else if (const auto number = in.integer_if("instances", 1, most_places)) {
+    if (!sized)
+      return in.refuse("instances", "the size of the instances is missing",
+                       "write \"4x1g.5gb\", or give profile, memory_mib, shape or gpu_share too");
+    request.places = static_cast<std::uint32_t>(*number);
+  }
+}
+
+void read_together(JsonReader& in, Request& request) {
+  const auto word = in.text_if("together");
+  if (!word) return;
+  const auto known = std::ranges::find(words_of_together, *word);
+  if (known == words_of_together.end())
+    return in.refuse("together",
+                     fmt::format("'{}' is not a way to lie to each other", shown(*word)),
+                     "write gpu, node, spread or anywhere");
+  if (request.places == 1)
+    return in.refuse("together", "the job has only one place", "give gpus or instances, above 1");
+  request.together = static_cast<Together>(known - words_of_together.begin());
+  if (request.together == Together::gpu && std::holds_alternative<WholeGpu>(request.wanted))
+    in.refuse("together", "several whole GPUs are not one GPU", "write node, or leave it out");
+}
+
+}  // namespace
+
+Request read_request(JsonReader& in, const Json& job, const JobSizers& sizers) {
+  Request request = read_size(in, sizers);
+  read_gpus(in, request);
+  read_instances(in, job, request);
+  read_together(in, request);
   if (auto kernel = in.object_if("kernel")) read_kernel(in, *kernel, sizers.kernels, request);
   return request;
 }

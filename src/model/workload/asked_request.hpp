@@ -1,5 +1,6 @@
 #pragma once
-// What a job of a workload asks for: a profile, a size or a model, beside a kernel.
+// What a job of a workload asks for: a profile, a size or a model, beside a kernel; a share of a
+// GPU; whole GPUs; and of how many such.
 
 #include <optional>
 
@@ -14,7 +15,7 @@ struct JobSizers {
   const KernelSizer& kernels;
 };
 
-/// Reads the keys of the request; what is wrong is kept by `in`.
-[[nodiscard]] Request read_request(JsonReader& in, const JobSizers& sizers);
+/// Reads the keys of the request; what is wrong is kept by `in`, which reads `job`.
+[[nodiscard]] Request read_request(JsonReader& in, const Json& job, const JobSizers& sizers);
 
 }  // namespace cleave

@@ -65,11 +65,12 @@ std::uint32_t add(Workload& workload, const JobDetails& details) {
 
 }  // namespace
 
-void JobReader::read(JsonReader& in) {
+void JobReader::read(const Json& document, const std::string& place) {
+  JsonReader in(document, place, *error_);
   Job job;
   job.id = in.text("id");
   job.arrival = Instant{} + in.seconds_if("arrival_s").value_or(Duration::zero());
-  Request request = read_request(in, sizers_);
+  Request request = read_request(in, document, sizers_);
   SpeedModel speed = read_speed(in);
   const auto duration = in.seconds_if("duration_s");
   const JobDetails details = read_details(in);

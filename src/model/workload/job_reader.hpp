@@ -16,12 +16,13 @@ class JobReader {
   JobReader(std::optional<Error>& error, const JobSizers& sizers)
       : error_(&error), sizers_(sizers) {}
 
-  void read(JsonReader& in);
+  /// `place` names the document in errors.
+  void read(const Json& document, const std::string& place);
 
   Workload workload;
 
  private:
-  const std::optional<Error>* error_;
+  std::optional<Error>* error_;
   JobSizers sizers_;
   std::unordered_set<std::string> ids_;
 };

@@ -103,6 +103,9 @@ SpeedModel read_speed(JsonReader& in) {
   if (speed.table && speed.phases) in.refuse("", "a job has a table of speeds or phases, not both");
   if (speed.law && (speed.table || speed.phases))
     in.refuse("law", "a job has a law or a table of speeds or phases, not both");
+  speed.flat = in.flag("flat", false);
+  if (speed.flat && (speed.table || speed.phases || speed.law))
+    in.refuse("flat", "a job is as fast everywhere, or has speeds, phases or a law, not both");
   read_demands(in, speed);
   if (const auto reference = in.text_if("reference_model")) {
     const auto model = find_gpu_model(*reference);

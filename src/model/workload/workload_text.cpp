@@ -1,6 +1,7 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/overloads.hpp"
+#include "model/share_rule_text.hpp"
 #include "model/workload_file.hpp"
 
 namespace cleave {
@@ -37,44 +38,60 @@ void write_details(Json& line, const JobDetails& details) {
   if (growth.context) line["memory"]["context_mib"] = growth.context->value;
 }
 
+void write_request(Json& line, const Request& request) {
+  std::visit(
+      Overloads{[&](const ByProfile& wanted) { line["profile"] = wanted.profile; },
+                [&](const BySize& size) {
+                  line["memory_mib"] = size.memory.value;
+                  if (size.compute.value > 0) line["compute_slices"] = size.compute.value;
+                },
+                [&](const ByShare& share) {
+                  line["gpu_share"] = share.thousandths / 1000.0;
+                  if (share.rule != ShareRule::round_up) line["share_rule"] = name(share.rule);
+                },
+                [](const Unknown&) {}, [&](const WholeGpu&) { line["gpus"] = request.places; }},
+      request.wanted);
+  if (request.places == 1) return;
+  if (!std::holds_alternative<WholeGpu>(request.wanted)) line["instances"] = request.places;
+  if (request.together != Together::anywhere)
+    line["together"] = words_of_together[static_cast<std::size_t>(request.together)];
+}
+
+void write_speed(Json& line, const SpeedModel& speed, Duration duration) {
+  if (speed.transfer_share > 0) line["transfer_share"] = speed.transfer_share;
+  if (speed.kappa != 1) line["power_factor"] = speed.kappa;
+  if (speed.phases) {
+    const Phases& p = *speed.phases;
+    line["phases"] = {{"cpu_s", in_seconds(p.cpu)},
+                      {"transfer_s", in_seconds(p.transfer)},
+                      {"compute_s", in_seconds(p.compute)},
+                      {"bandwidth_s", in_seconds(p.bandwidth)}};
+  } else {
+    line["duration_s"] = in_seconds(duration);
+  }
+  if (speed.flat) line["flat"] = true;
+  if (speed.table) {
+    line["speed"] = *speed.table;
+    if (speed.complete) line["speed"]["complete"] = true;
+  }
+  if (speed.law) {
+    line["law"] = {{"a_s", speed.law->fixed}, {"w_s", speed.law->bound}};
+    if (speed.law->overlap != job_overlap) line["law"]["p"] = speed.law->overlap;
+  }
+  if (speed.reference != nullptr) line["reference_model"] = speed.reference->key;
+}
+
 }  // namespace
 
 std::string workload_text(const Workload& workload) {
   std::string lines;
   for (const Job& job : workload.jobs) {
-    const Request& request = workload.requests[job.request];
-    const SpeedModel& speed = workload.speeds[job.speed];
     Json line{{"id", job.id}, {"arrival_s", in_seconds(job.arrival.time_since_epoch())}};
-    std::visit(Overloads{[&](const ByProfile& wanted) { line["profile"] = wanted.profile; },
-                         [&](const BySize& size) {
-                           line["memory_mib"] = size.memory.value;
-                           if (size.compute.value > 0) line["compute_slices"] = size.compute.value;
-                         },
-                         [](const ByShare&) {}, [](const Unknown&) {},  // not in the format
-                         [](const WholeGpu&) {}},
-               request.wanted);
-    if (speed.transfer_share > 0) line["transfer_share"] = speed.transfer_share;
-    if (speed.kappa != 1) line["power_factor"] = speed.kappa;
-    if (speed.phases) {
-      const Phases& p = *speed.phases;
-      line["phases"] = {{"cpu_s", in_seconds(p.cpu)},
-                        {"transfer_s", in_seconds(p.transfer)},
-                        {"compute_s", in_seconds(p.compute)},
-                        {"bandwidth_s", in_seconds(p.bandwidth)}};
-    } else {
-      line["duration_s"] = in_seconds(job.duration);
-    }
-    if (speed.table) {
-      line["speed"] = *speed.table;
-      if (speed.complete) line["speed"]["complete"] = true;
-    }
-    if (speed.law) {
-      line["law"] = {{"a_s", speed.law->fixed}, {"w_s", speed.law->bound}};
-      if (speed.law->overlap != job_overlap) line["law"]["p"] = speed.law->overlap;
-    }
-    if (speed.reference != nullptr) line["reference_model"] = speed.reference->key;
+    write_request(line, workload.requests[job.request]);
+    write_speed(line, workload.speeds[job.speed], job.duration);
     if (const JobDetails* details = workload.details_of(job)) write_details(line, *details);
-    lines += line.dump() + "\n";
+    lines += line.dump();
+    lines += '\n';
   }
   return lines;
 }

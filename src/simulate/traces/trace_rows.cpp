@@ -119,10 +119,6 @@ SpeedModel as_recorded() {
   return speed;
 }
 
-std::string_view name(ShareRule rule) {
-  return rule == ShareRule::round_up ? "round-up" : "nearest";
-}
-
 void note_options(Workload& workload, std::string_view format, const TraceOptions& options,
                   std::initializer_list<std::pair<std::string, std::string>> own) {
   workload.options = {{"format", std::string(format)}, {"compress", options.compress.decimal()}};

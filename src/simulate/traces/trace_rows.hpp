@@ -15,6 +15,7 @@
 #include "base/result.hpp"
 #include "base/time.hpp"
 #include "model/job.hpp"
+#include "model/share_rule_text.hpp"
 #include "simulate/traces/trace.hpp"
 
 namespace cleave {
@@ -85,8 +86,6 @@ void order(std::vector<Record>& records, Arrival arrival, const TraceOptions& op
 
 /// Equally fast on every profile that holds the job, which is all one recorded time can say.
 SpeedModel as_recorded();
-
-std::string_view name(ShareRule rule);
 
 /// Records how the trace was read: its format, `own` options, and the common ones.
 void note_options(Workload& workload, std::string_view format, const TraceOptions& options,
