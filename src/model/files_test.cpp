@@ -355,49 +355,45 @@ TEST(WorkloadFile, PlacesThatContradictAreRefused) {
     return job_error(R"({"id": "a", "duration_s": 1, )" + keys + "}").substr(14);
   };
   const std::string two_sizes =
-      "gpus: a job has whole GPUs or a size, not both; leave one out; `instances` says how many "
-      "instances of a size";
+      "gpus: a whole GPU has no profile, size or model; leave those out, or ask for instances of "
+      "that size";
   EXPECT_EQ(error(R"("gpus": 2, "profile": "1g.5gb")"), two_sizes);
   EXPECT_EQ(error(R"("gpus": 2, "memory_mib": 5)"), two_sizes);
   EXPECT_EQ(error(R"("gpus": 2, "gpu_share": 0.5)"), two_sizes);
   EXPECT_EQ(error(R"("gpus": 2, "instances": "2x1g.5gb")"),
-            "gpus: a job has whole GPUs or instances, not both; leave one of the two out");
+            "gpus: a job has whole GPUs or instances, not both; leave out gpus or instances");
   EXPECT_EQ(error(R"("gpus": 2, "together": "gpu")"),
-            "together: several whole GPUs are not one GPU; write node, or leave it out");
-  EXPECT_EQ(error(R"("gpus": 0)"), "gpus: expected a whole number from 1 to 100000, found 0");
-  EXPECT_EQ(error(R"("gpus": 100001)"),
-            "gpus: expected a whole number from 1 to 100000, found 100001");
-  EXPECT_EQ(error(R"("gpus": 1.5)"), "gpus: expected a whole number from 1 to 100000, found 1.5");
-  EXPECT_EQ(error(R"("gpus": 1, "together": "node")"),
-            "together: the job has only one place; give gpus or instances, above 1");
-  EXPECT_EQ(error(R"("together": "node")"),
-            "together: the job has only one place; give gpus or instances, above 1");
+            "together: several whole GPUs are never on one GPU; node keeps them on one machine");
+  for (const char* absurd : {"0", "-1", "100001", "1.5", "1e9"})
+    EXPECT_TRUE(error(fmt::format(R"("gpus": {})", absurd))
+                    .starts_with("gpus: expected a whole number from 1 to 100000, found "))
+        << absurd;
+  const std::string one_place =
+      "together: it says how several lie, and the job has one; leave it out, or give gpus or "
+      "instances";
+  EXPECT_EQ(error(R"("gpus": 1, "together": "node")"), one_place);
+  EXPECT_EQ(error(R"("profile": "1g.5gb", "together": "spread")"), one_place);
   EXPECT_EQ(error(R"("gpus": 2, "together": "rack")"),
             "together: 'rack' is not a way to lie to each other; write gpu, node, spread or "
             "anywhere");
   EXPECT_EQ(error(R"("instances": 4)"),
-            "instances: the size of the instances is missing; write \"4x1g.5gb\", or give profile, "
-            "memory_mib, shape or gpu_share too");
-  for (const char* text : {"4x", "x1g.5gb", "1g.5gb", "", "-x1g.5gb"})
+            "instances: it is not said of which size they are; name a profile or a memory size "
+            "too");
+  for (const char* text :
+       {"4x", "x1g.5gb", "1g.5gb", "", "-1x1g.5gb", "4", "0x1g.5gb", "999999999x1g.5gb"})
     EXPECT_EQ(error(fmt::format(R"("instances": "{}")", text)),
               fmt::format("instances: '{}' does not say how many instances of which profile; write "
-                          "COUNTxPROFILE, such as 4x1g.5gb",
+                          "COUNTxPROFILE, such as 4x1g.5gb, or a number beside their size; at "
+                          "most 100000",
                           text));
-  EXPECT_EQ(error(R"("instances": "4")"),
-            "instances: the size of the instances is missing; write COUNTxPROFILE, such as "
-            "4x1g.5gb, or name their size beside the number");
-  EXPECT_EQ(error(R"("instances": "0x1g.5gb")"),
-            "instances: 0 instances are not possible; a job has from 1 to 100000");
-  EXPECT_EQ(error(R"("instances": "999999999x1g.5gb")"),
-            "instances: 999999999 instances are not possible; a job has from 1 to 100000");
   EXPECT_EQ(error(R"("instances": "2x9g.90gb")"),
             "instances: no known GPU has a profile '9g.90gb'; `cleave gpu MODEL` lists a model's "
             "profiles");
   EXPECT_EQ(error(R"("instances": "2x1g.5gb", "profile": "1g.5gb")"),
             "instances: the job names the size of its instances twice; give a number here, or "
             "leave the other size out");
-  EXPECT_EQ(error(R"("instances": 2, "profile": "1g.5gb", "kernel": {}, "gpus": 3)").substr(0, 5),
-            "gpus:");
+  EXPECT_EQ(error(R"("instances": "2x1g.5gb", "movable": true)"),
+            "movable: a job of several processes is not moved while it runs; leave it out");
 }
 
 TEST(WorkloadFile, JobsMayAskForAShare) {

@@ -5,7 +5,7 @@
 
 #include "base/format.hpp"
 #include "base/text.hpp"
-#include "model/instances_text.hpp"
+#include "model/asked_places.hpp"
 #include "model/share_rule_text.hpp"
 #include "model/workload/known_profiles.hpp"
 
@@ -126,63 +126,52 @@ Request read_size(JsonReader& in, const JobSizers& sizers) {
   return request;
 }
 
-/// How many whole GPUs, in place of a size.
-void read_gpus(JsonReader& in, Request& request) {
-  const auto gpus = in.integer_if("gpus", 1, most_places);
-  if (!gpus) return;
-  if (!std::holds_alternative<Unknown>(request.wanted))
-    in.refuse("gpus", "a job has whole GPUs or a size, not both",
-              "leave one out; `instances` says how many instances of a size");
-  if (in.has("instances"))
-    in.refuse("gpus", "a job has whole GPUs or instances, not both", "leave one of the two out");
-  request.wanted = WholeGpu{};
-  request.places = static_cast<std::uint32_t>(*gpus);
-}
-
-/// A number beside a size, or the text "4x1g.5gb".
-void read_instances(JsonReader& in, const Json& job, Request& request) {
-  const bool sized = !std::holds_alternative<Unknown>(request.wanted);
-  if (const auto text = job.find("instances"); text != job.end() && text->is_string()) {
-    const auto stated = parse_instances(in.text("instances"), "");
-    if (!stated) return in.refuse("instances", stated.error().message, stated.error().remedy);
-    if (sized)
-      return in.refuse("instances", "the job names the size of its instances twice",
-                       "give a number here, or leave the other size out");
-    check_profile(in, "instances", stated->profile);
-    request.wanted = ByProfile{stated->profile};
-    request.places = stated->places;
-  } else if (const auto number = in.integer_if("instances", 1, most_places)) {
-    if (!sized)
-      return in.refuse("instances", "the size of the instances is missing",
-                       "write \"4x1g.5gb\", or give profile, memory_mib, shape or gpu_share too");
-    request.places = static_cast<std::uint32_t>(*number);
+/// How many instances: a number beside their size, or both as the text "4x1g.5gb".
+std::optional<std::int64_t> read_instances(JsonReader& in, const Json& job, Request& each) {
+  const auto text = job.find("instances");
+  if (text == job.end() || !text->is_string()) return in.integer_if("instances", 1, most_places);
+  const auto stated = parse_instances(in.text("instances"));
+  if (!stated) {
+    in.refuse("instances",
+              fmt::format("'{}' does not say how many instances of which profile",
+                          shown(text->get_ref<const std::string&>())),
+              fmt::format("write COUNTxPROFILE, such as 4x1g.5gb, or a number beside their size; "
+                          "at most {}",
+                          most_places));
+    return std::nullopt;
   }
+  if (!std::holds_alternative<Unknown>(each.wanted))
+    in.refuse("instances", "the job names the size of its instances twice",
+              "give a number here, or leave the other size out");
+  check_profile(in, "instances", stated->profile);
+  each.wanted = ByProfile{stated->profile};
+  return stated->count;
 }
 
-void read_together(JsonReader& in, Request& request) {
+Together read_together(JsonReader& in) {
   const auto word = in.text_if("together");
-  if (!word) return;
+  if (!word) return Together::anywhere;
   const auto known = std::ranges::find(words_of_together, *word);
-  if (known == words_of_together.end())
-    return in.refuse("together",
-                     fmt::format("'{}' is not a way to lie to each other", shown(*word)),
-                     "write gpu, node, spread or anywhere");
-  if (request.places == 1)
-    return in.refuse("together", "the job has only one place", "give gpus or instances, above 1");
-  request.together = static_cast<Together>(known - words_of_together.begin());
-  if (request.together == Together::gpu && std::holds_alternative<WholeGpu>(request.wanted))
-    in.refuse("together", "several whole GPUs are not one GPU", "write node, or leave it out");
+  if (known != words_of_together.end())
+    return static_cast<Together>(known - words_of_together.begin());
+  in.refuse("together", fmt::format("'{}' is not a way to lie to each other", shown(*word)),
+            "write gpu, node, spread or anywhere");
+  return Together::anywhere;
 }
 
 }  // namespace
 
 Request read_request(JsonReader& in, const Json& job, const JobSizers& sizers) {
-  Request request = read_size(in, sizers);
-  read_gpus(in, request);
-  read_instances(in, job, request);
-  read_together(in, request);
-  if (auto kernel = in.object_if("kernel")) read_kernel(in, *kernel, sizers.kernels, request);
-  return request;
+  Request each = read_size(in, sizers);
+  AskedPlaces places;
+  places.gpus = in.integer_if("gpus", 1, most_places);
+  places.instances = read_instances(in, job, each);
+  places.together = read_together(in);
+  const bool sized = !std::holds_alternative<Unknown>(each.wanted);
+  if (const auto wrong = wrong_places(places, sized, in.flag("movable", false)))
+    in.refuse(wrong->key, wrong->message, wrong->remedy);
+  if (auto kernel = in.object_if("kernel")) read_kernel(in, *kernel, sizers.kernels, each);
+  return request_of(places, each);
 }
 
 }  // namespace cleave
