@@ -37,6 +37,11 @@ std::uint32_t Workload::intern(const SpeedModel& speed) {
   return intern_in(speeds, speed_numbers_, speed);
 }
 
+bool Workload::has_kinds() const {
+  return std::ranges::any_of(
+      details, [](const JobDetails& each) { return cleave::kind_of(&each) != JobKind::batch; });
+}
+
 void Workload::sort() {
   std::ranges::stable_sort(jobs, {}, &Job::arrival);
 }

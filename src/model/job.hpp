@@ -10,9 +10,11 @@
 #include <vector>
 
 #include "base/time.hpp"
+#include "model/job_kind.hpp"
 #include "model/keeps.hpp"
 #include "model/memory_growth.hpp"
 #include "model/request.hpp"
+#include "model/service_terms.hpp"
 
 namespace cleave {
 
@@ -90,8 +92,17 @@ struct JobDetails {
   std::optional<Duration> latency;            // of one batch, where `duration` is counted
   std::optional<double> fails_after;          // the share of its work after which its process fails
   std::optional<std::int64_t> output_tokens;  // that a language model makes in all its work
+  std::optional<std::uint32_t> service;       // a replica of it: index into Workload::services
+  std::optional<LeaseTerms> lease;
   friend bool operator==(const JobDetails&, const JobDetails&) = default;
 };
+
+/// `details` may be null.
+[[nodiscard]] inline JobKind kind_of(const JobDetails* details) {
+  if (details == nullptr) return JobKind::batch;
+  if (details->service) return JobKind::service;
+  return details->lease ? JobKind::lease : JobKind::batch;
+}
 
 /// One job of a workload.
 struct Job {
@@ -123,6 +134,7 @@ struct Workload {
   std::vector<Request> requests;
   std::vector<SpeedModel> speeds;
   std::vector<JobDetails> details;
+  std::vector<ServiceTerms> services;  // whose replicas are jobs, one after the other
 
   // What became of the records that were read: read = jobs + left out, of their GPU-hours too.
   std::size_t read = 0;
@@ -138,6 +150,9 @@ struct Workload {
   [[nodiscard]] const JobDetails* details_of(const Job& job) const {
     return job.details == Job::none ? nullptr : &details[job.details];
   }
+  [[nodiscard]] JobKind kind_of(const Job& job) const { return cleave::kind_of(details_of(job)); }
+  /// Whether there is anything but batches.
+  [[nodiscard]] bool has_kinds() const;
   [[nodiscard]] double gpu_hours_of(const Job& job) const {
     return gpu_hours(requests[job.request], job.duration);
   }

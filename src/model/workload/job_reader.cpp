@@ -6,6 +6,7 @@
 #include "base/text.hpp"
 #include "model/speed_table.hpp"
 #include "model/workload/stated_details.hpp"
+#include "model/workload/stated_kind.hpp"
 #include "model/workload/stated_offload.hpp"
 #include "model/workload/stated_speed.hpp"
 
@@ -63,6 +64,14 @@ std::uint32_t add(Workload& workload, const JobDetails& details) {
   return static_cast<std::uint32_t>(workload.details.size() - 1);
 }
 
+/// The replicas of a service are jobs of their own.
+std::vector<Job> jobs_of(const Job& job, const std::optional<ServiceTerms>& service) {
+  std::vector<Job> jobs(service ? service->replicas : 1, job);
+  for (std::size_t i = 0; service && i < jobs.size(); ++i)
+    jobs[i].id = fmt::format("{}.{}", job.id, i);
+  return jobs;
+}
+
 }  // namespace
 
 void JobReader::read(const Json& document, const std::string& place) {
@@ -73,24 +82,37 @@ void JobReader::read(const Json& document, const std::string& place) {
   Request request = read_request(in, document, sizers_);
   SpeedModel speed = read_speed(in);
   const auto duration = in.seconds_if("duration_s");
-  const JobDetails details = read_details(in);
+  JobDetails details = read_details(in);
+  StatedKind kind = read_kind(in);
   in.done();
   if (!fit_for_a_name(job.id)) in.refuse("id", "a job needs a name, without control characters");
   if (*error_) return;
-  job.duration = duration_of(in, duration, speed).value_or(Duration::zero());
+  if (kind.service) {
+    kind.service->id = job.id;
+    kind.service->runs_for = duration;  // by the clock, not by work
+  } else {
+    job.duration = duration_of(in, duration, speed).value_or(Duration::zero());
+  }
   speed.offload = read_offload(in, request, details, job.duration);
   // A profile is what the job runs on; of a size, less may do.
   if (speed.offload && std::holds_alternative<BySize>(request.wanted))
     request.offload = speed.offload->most;
   restrict_to_table(in, speed, request);
+  apply_kind(in, kind, request, job, speed, details);
   if (*error_) return;
-  if (!ids_.insert(job.id).second)
-    return in.refuse("id", fmt::format("there are two jobs named '{}'", shown(job.id)));
   job.request = workload.intern(request);
   job.speed = workload.intern(speed);
+  if (kind.service) {
+    details.service = static_cast<std::uint32_t>(workload.services.size());
+    workload.services.push_back(*kind.service);
+  }
   job.details = add(workload, details);
-  workload.jobs.push_back(std::move(job));
-  ++workload.read;
+  for (Job& each : jobs_of(job, kind.service)) {
+    if (!ids_.insert(each.id).second)
+      return in.refuse("id", fmt::format("there are two jobs named '{}'", shown(each.id)));
+    workload.jobs.push_back(std::move(each));
+    ++workload.read;
+  }
 }
 
 }  // namespace cleave

@@ -2,6 +2,7 @@
 #include "base/json.hpp"
 #include "base/overloads.hpp"
 #include "model/share_rule_text.hpp"
+#include "model/workload/stated_kind.hpp"
 #include "model/workload_file.hpp"
 
 namespace cleave {
@@ -26,6 +27,7 @@ void write_details(Json& line, const JobDetails& details) {
   if (details.offload_touches) line["offload_touches"] = *details.offload_touches;
   if (details.host_memory) line["host_memory_mib"] = details.host_memory->value;
   if (details.cpus) line["cpus"] = *details.cpus;
+  if (details.lease) line["lease"] = json_of(*details.lease);
   if (details.growth)
     line["memory"] = {{"base_mib", details.growth->base.value},
                       {"per_iteration_mib", details.growth->per_iteration.value},
@@ -81,15 +83,33 @@ void write_speed(Json& line, const SpeedModel& speed, Duration duration) {
   if (speed.reference != nullptr) line["reference_model"] = speed.reference->key;
 }
 
+/// The line of its first replica becomes that of the service.
+void write_service(Json& line, const ServiceTerms& service) {
+  line["id"] = service.id;
+  line["service"] = json_of(service);
+  if (service.runs_for)
+    line["duration_s"] = in_seconds(*service.runs_for);
+  else
+    line.erase("duration_s");
+}
+
 }  // namespace
 
 std::string workload_text(const Workload& workload) {
   std::string lines;
+  std::vector<bool> written(workload.services.size());  // by service
   for (const Job& job : workload.jobs) {
+    const JobDetails* details = workload.details_of(job);
+    const auto service = details == nullptr ? std::nullopt : details->service;
+    if (service && written[*service]) continue;
     Json line{{"id", job.id}, {"arrival_s", in_seconds(job.arrival.time_since_epoch())}};
     write_request(line, workload.requests[job.request]);
     write_speed(line, workload.speeds[job.speed], job.duration);
-    if (const JobDetails* details = workload.details_of(job)) write_details(line, *details);
+    if (details != nullptr) write_details(line, *details);
+    if (service) {
+      written[*service] = true;
+      write_service(line, workload.services[*service]);
+    }
     lines += line.dump();
     lines += '\n';
   }
