@@ -118,6 +118,10 @@ void check_kernel(JsonReader& in, const Submission& submission) {
     in.refuse(fmt::format("kernel.{}", *wrong), std::string(wrong_dimensions_text));
 }
 
+bool is_sized(const AskedSize& size) {
+  return size.profile || size.memory || size.model;
+}
+
 /// What no row can say, since it is about several fields.
 void check_together(JsonReader& in, const Submission& submission) {
   if (submission.profile.has_value() + submission.memory.has_value() +
@@ -128,6 +132,8 @@ void check_together(JsonReader& in, const Submission& submission) {
   if (submission.compute_slices && !submission.memory)
     in.refuse("compute_slices", "it is used only with memory_mib",
               "give memory_mib too, or name a profile");
+  if (const auto wrong = wrong_places(submission, is_sized(submission), submission.movable))
+    in.refuse(wrong->key, wrong->message, wrong->remedy);
   check_progress(in, submission);
   check_times(in, submission);
   check_kernel(in, submission);

@@ -78,8 +78,8 @@ TEST(Submissions, AreReadWhole) {
   all.batch = 64;
   all.expected = seconds(120);
   EXPECT_EQ(read_submission(Json::parse(full_submission), "request"), all);
-  EXPECT_EQ(Json::parse(full_submission).size() + 4, field_infos<Submission>.size() - 2)
-      << "all but profile, model, times and kernel, and but what is in the store only";
+  EXPECT_EQ(Json::parse(full_submission).size() + 7, field_infos<Submission>.size() - 2)
+      << "all but profile, model, places, times and kernel, and but what is in the store only";
   Json least{{"command", {"true"}}, {"environment", Json::array()}, {"directory", "/"}};
   Submission read;
   read.argv = {"true"};
@@ -90,6 +90,36 @@ TEST(Submissions, AreReadWhole) {
   EXPECT_EQ(read_submission(least, "request"), read);
   EXPECT_EQ(in_words(read), "Llama-3-8B: 18.2 GiB");
   EXPECT_EQ(text(request_of(read)), "18636 MiB");
+}
+
+TEST(Submissions, AskForSeveralPlaces) {
+  Json document{{"command", {"true"}}, {"environment", Json::array()}, {"directory", "/"}};
+  const auto read = [&](const Json& more) {
+    Json whole = document;
+    whole.update(more);
+    return read_submission(whole, "request");
+  };
+  const auto four = read({{"instances", 4}, {"profile", "1g.5gb"}, {"together", "gpu"}});
+  ASSERT_TRUE(four) << four.error().text();
+  EXPECT_EQ(text(request_of(*four)), "4 x 1g.5gb on one GPU");
+  EXPECT_EQ(in_words(*four), "4 x 1g.5gb on one GPU");
+  const auto gpus = read({{"gpus", 2}});
+  ASSERT_TRUE(gpus) << gpus.error().text();
+  EXPECT_EQ(text(request_of(*gpus)), "2 whole GPUs");
+  const auto sized = read({{"instances", 3}, {"memory_mib", 9216}, {"together", "anywhere"}});
+  ASSERT_TRUE(sized) << sized.error().text();
+  EXPECT_EQ(in_words(*sized), "3 x 9 GiB");
+  for (const Json& wrong :
+       {Json{{"gpus", 0}}, Json{{"gpus", "2"}}, Json{{"gpus", 2}, {"profile", "1g.5gb"}},
+        Json{{"gpus", 2}, {"together", "gpu"}}, Json{{"instances", 4}}, Json{{"together", "node"}},
+        Json{{"instances", 4}, {"profile", "1g.5gb"}, {"movable", true}},
+        Json{{"instances", 100'001}, {"profile", "1g.5gb"}},
+        Json{{"gpus", 2}, {"together", "apart"}}}) {
+    const auto refused = read(wrong);
+    ASSERT_FALSE(refused) << wrong;
+    EXPECT_EQ(refused.error().kind, ErrorKind::bad_input);
+    EXPECT_TRUE(refused.error().place.starts_with("request: ")) << refused.error().text();
+  }
 }
 
 TEST(Submissions, StateTimesByProfile) {

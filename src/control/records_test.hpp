@@ -153,7 +153,7 @@ class RandomRecords {
     attempt.started = any_instant();
     if (chance(0.5)) attempt.began = any_instant();
     if (chance(0.5)) attempt.ended = any_instant();
-    if (chance(0.5)) attempt.end = static_cast<AttemptEnd>(random.below(8));
+    if (chance(0.5)) attempt.end = static_cast<AttemptEnd>(random.below(attempt_end_names.size()));
     attempt.why = any_text();
     if (chance(0.5)) attempt.exit_code = any_int();
     if (chance(0.5)) attempt.peak = MiB{any_number()};

@@ -33,24 +33,30 @@ bool moves_by_checkpoint(const JobSpec& spec) {
 }
 
 Request request_of(const AskedSize& size) {
-  if (size.profile) return {ByProfile{*size.profile}, {}};
-  if (size.memory)
-    return {BySize{*size.memory, size.compute_slices.value_or(ComputeSlices{0})}, {}};
-  if (size.model) return {BySize{size.model->memory, ComputeSlices{0}}, {}};
-  return {Unknown{}, {}};
+  const auto of_one = [&]() -> Request {
+    if (size.profile) return {ByProfile{*size.profile}, {}};
+    if (size.memory)
+      return {BySize{*size.memory, size.compute_slices.value_or(ComputeSlices{0})}, {}};
+    if (size.model) return {BySize{size.model->memory, ComputeSlices{0}}, {}};
+    return {Unknown{}, {}};
+  };
+  return request_of(size, of_one());
 }
 
 std::string in_words(const AskedSize& size) {
-  if (size.profile) return *size.profile;
-  if (size.memory && size.compute_slices)
-    return fmt::format(
-        "{} with {}", size_in_words(*size.memory),
-        counted(static_cast<std::size_t>(size.compute_slices->value), "compute slice"));
-  if (size.memory) return size_in_words(*size.memory);
-  if (size.model)
-    return fmt::format("{}: {}", size.model->name.empty() ? "model" : size.model->name,
-                       size_in_words(size.model->memory));
-  return "nothing";
+  const auto of_one = [&]() -> std::string {
+    if (size.profile) return *size.profile;
+    if (size.memory && size.compute_slices)
+      return fmt::format(
+          "{} with {}", size_in_words(*size.memory),
+          counted(static_cast<std::size_t>(size.compute_slices->value), "compute slice"));
+    if (size.memory) return size_in_words(*size.memory);
+    if (size.model)
+      return fmt::format("{}: {}", size.model->name.empty() ? "model" : size.model->name,
+                         size_in_words(size.model->memory));
+    return "nothing";
+  };
+  return in_words(size, of_one());
 }
 
 std::optional<WrongValue> wrong_job_name(std::string_view name) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/record.hpp"
+#include "model/asked_places.hpp"
 #include "model/keeps.hpp"
 #include "model/kernel_use.hpp"
 #include "model/request.hpp"
@@ -71,8 +72,9 @@ struct SizedModel {
   friend bool operator==(const SizedModel&, const SizedModel&) = default;
 };
 
-/// How large an instance a submission asks for: one of profile, memory and model, or nothing.
-struct AskedSize {
+/// What a submission asks for: how large an instance, by one of profile, memory and model, or
+/// nothing; and how many such, or whole GPUs.
+struct AskedSize : AskedPlaces {
   std::optional<std::string> profile;
   std::optional<MiB> memory;
   std::optional<ComputeSlices> compute_slices;  // with memory only
@@ -111,6 +113,8 @@ inline constexpr std::int64_t longest_job_time =              // s
 
 template <>
 inline constexpr std::span<const std::string_view> words_of<Keeps> = words_of_keeps;
+template <>
+inline constexpr std::span<const std::string_view> words_of<Together> = words_of_together;
 
 template <>
 inline constexpr auto fields_of<JobCommand> = std::tuple{
@@ -165,6 +169,22 @@ inline constexpr auto fields_of<AskedSize> = std::tuple{
            .most = 64}),
     field("model", &AskedSize::model,
           {.help = "A model, sized by the program that submits the job", .option = "--model"}),
+    field("gpus", &AskedSize::gpus,
+          {.help = "Number of whole GPUs with MIG off, in place of a profile or size; the job is "
+                   "one process that sees all of them",
+           .option = "--gpus",
+           .least = 1,
+           .most = most_places}),
+    field("instances", &AskedSize::instances,
+          {.help = "Number of instances of that profile or size, all at a time or none; the job "
+                   "has a process on each",
+           .option = "--instances",
+           .least = 1,
+           .most = most_places}),
+    field("together", &AskedSize::together,
+          {.help = "How several instances or GPUs lie: anywhere, on one GPU, on one node, or each "
+                   "on another GPU",
+           .option = "--together"}),
 };
 
 template <>

@@ -38,10 +38,11 @@ enum class AttemptEnd : std::uint8_t {
   cancelled,
   lost,  // its GPU, its instance or its supervisor is gone
   not_started,
+  gang,  // another process of its job has ended badly, or lost its place
 };
-inline constexpr std::array<std::string_view, 8> attempt_end_names = {
-    "ended-itself", "out-of-memory", "early-restart", "made-room",
-    "moved",        "cancelled",     "lost",          "not-started"};
+inline constexpr std::array<std::string_view, 9> attempt_end_names = {
+    "ended-itself", "out-of-memory", "early-restart", "made-room", "moved",
+    "cancelled",    "lost",          "not-started",   "gang"};
 std::string_view name(AttemptEnd end);
 [[nodiscard]] std::optional<AttemptEnd> parse_attempt_end(std::string_view name);
 

@@ -112,6 +112,47 @@ TEST(Submit, SaysWhatTheJobKeeps) {
        {"--progress", "cannot be moved", "stateless or checkpoint"});
 }
 
+TEST(Submit, TakesJobsOfSeveral) {
+  StubWorld world;
+  EXPECT_EQ(world.run("submit --gpus 2 --together node -- true").exit_code, 0);
+  EXPECT_EQ(world.submissions().at(0)["gpus"], 2);
+  EXPECT_EQ(world.submissions().at(0)["together"], "node");
+  EXPECT_EQ(world.run("submit --instances 4x1g.5gb --together gpu -- true").exit_code, 0);
+  EXPECT_EQ(world.submissions().at(1)["instances"], 4);
+  EXPECT_EQ(world.submissions().at(1)["profile"], "1g.5gb");
+  EXPECT_EQ(world.run("submit --instances 3 --memory 9GiB -- true").exit_code, 0);
+  EXPECT_EQ(world.submissions().at(2)["instances"], 3);
+  EXPECT_EQ(world.submissions().at(2)["memory_mib"], 9216);
+  says(world.run("submit --gpus 2 --memory 9GiB -- true"), 2, {"--gpus", "no profile, size"});
+  says(world.run("submit --gpus 2 --instances 2x1g.5gb -- true"), 2, {"--gpus", "not both"});
+  says(world.run("submit --gpus 0 -- true"), 2, {"--gpus", "from 1 to 100000"});
+  says(world.run("submit --gpus 2 --together gpu -- true"), 2, {"--together", "never on one GPU"});
+  says(world.run("submit --profile 1g.5gb --together gpu -- true"), 2, {"--together", "has one"});
+  says(world.run("submit --instances 4 -- true"), 2, {"--instances", "of which size"});
+  says(world.run("submit --instances 4x -- true"), 2, {"--instances", "'4x'", "write 4x1g.5gb"});
+  says(world.run("submit --instances 4x1g.5gb --profile 1g.5gb -- true"), 2,
+       {"--instances", "names a profile"});
+  says(world.run("submit --instances 4x1g.5gb --movable -- true"), 2,
+       {"--movable", "several processes"});
+  says(world.run("submit --instances 4x1g.5gb --together apart -- true"), 2,
+       {"--together", "spread"});
+  EXPECT_EQ(world.submissions().size(), 3U);
+}
+
+TEST(Submit, LeavesOutWhatAJobOfSeveralWasGiven) {
+  StubWorld world;
+  const std::string submit = world.command("submit --env MASTER_PORT=9 -- true");
+  EXPECT_EQ(shell("RANK=2 MASTER_ADDR=a " + submit).exit_code, 0);
+  EXPECT_EQ(shell("CLEAVE_RANK=2 CLEAVE_GANG=x RANK=2 MASTER_ADDR=a " + submit).exit_code, 0);
+  const auto has = [&](std::size_t job, const std::string& variable) {
+    const Json environment = world.submissions().at(job)["environment"];
+    return std::ranges::find(environment, Json(variable)) != environment.end();
+  };
+  EXPECT_TRUE(has(0, "RANK=2") && has(0, "MASTER_ADDR=a") && has(0, "MASTER_PORT=9"));
+  EXPECT_FALSE(has(1, "RANK=2") || has(1, "MASTER_ADDR=a") || has(1, "CLEAVE_GANG=x"));
+  EXPECT_TRUE(has(1, "MASTER_PORT=9"));
+}
+
 TEST(Submit, SizesAModelHereAndSendsNameAndSizeOnly) {
   StubWorld world;
   const std::string config = "examples/models/llama-3.1-8b/config.json";

@@ -22,9 +22,13 @@ namespace cleave::cli {
 namespace {
 
 /// Set by the daemon for each run; those of the caller may be another job's.
-constexpr auto of_the_run =
-    std::to_array<std::string_view>({"CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "CLEAVE_JOB",
-                                     "CLEAVE_ATTEMPT", "CLEAVE_REPORT", "CLEAVE_JOB_MARK"});
+constexpr auto of_the_run = std::to_array<std::string_view>(
+    {"CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "CLEAVE_JOB", "CLEAVE_ATTEMPT",
+     "CLEAVE_REPORT", "CLEAVE_JOB_MARK", "CLEAVE_RANK", "CLEAVE_PROCESSES", "CLEAVE_GANG"});
+/// What the daemon sets for the processes of a job of several, unless its user did. In such a
+/// process they are not the user's.
+constexpr auto of_a_gang = std::to_array<std::string_view>(
+    {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"});
 /// What --clean-env keeps, and everything that begins with LC_.
 constexpr auto of_the_user =
     std::to_array<std::string_view>({"HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TZ", "USER"});
@@ -51,11 +55,13 @@ Result<std::vector<std::string>> environment_of(std::span<const std::string> all
                                                 std::span<const std::string> given, bool clean,
                                                 std::vector<std::string>& left_out) {
   std::map<std::string, std::string, std::less<>> variables, callers;
+  const bool in_a_gang = std::ranges::any_of(
+      all, [](const std::string& each) { return each.starts_with("CLEAVE_RANK="); });
   for (const std::string& each : all) {
     const std::size_t equals = each.find('=');
     if (equals == std::string::npos || equals == 0) continue;
     const std::string name = each.substr(0, equals);
-    if (is_one_of(name, of_the_run)) continue;
+    if (is_one_of(name, of_the_run) || (in_a_gang && is_one_of(name, of_a_gang))) continue;
     callers[name] = each.substr(equals + 1);
     if (!clean || is_one_of(name, of_the_user) || name.starts_with("LC_"))
       variables[name] = callers[name];
@@ -128,6 +134,10 @@ constexpr OptionHelp option_helps[] = {
      "[16, "
      "16]}'. With --memory or --model: the job asks for the compute slices on which it takes no "
      "more time steps than on a whole GPU"},
+    {"instances",
+     "4x1g.5gb, or a number beside --profile, --memory or --model: the job has a process on each "
+     "of "
+     "so many instances, which begin and end together"},
     {"memory_mib", "Memory the job needs, in place of a profile: 9GiB, or a number of MiB"},
     {"model",
      "Model that the job runs, to be sized here: config.json, F.safetensors, F.gguf, "
@@ -157,7 +167,7 @@ constexpr std::size_t row_of(std::string_view key) {
 /// Whether the option's word is taken as it is: the others are turned into what the row bounds.
 bool is_plain(const FieldInfo& field) {
   return field.key != "memory_mib" && field.key != "checkpoint_signal" && field.key != "times" &&
-         field.key != "kernel";
+         field.key != "kernel" && field.key != "instances";
 }
 
 Check check_of(const FieldInfo& field) {
@@ -284,6 +294,26 @@ Result<void> SubmitOptions::put_model(Json& to) const {
   return {};
 }
 
+/// "4", or "4x1g.5gb", which names the profile too.
+Result<void> SubmitOptions::put_instances(Json& to, const std::string& text) const {
+  if (const auto number = parse_integer(text)) {
+    to["instances"] = *number;
+    return {};
+  }
+  const auto several = parse_instances(text);
+  if (!several)
+    return fail(ErrorKind::bad_usage, "--instances",
+                fmt::format("'{}' is not a number of instances, with or without their profile",
+                            visible(shown(text))),
+                fmt::format("write 4x1g.5gb, or 4 beside --memory; at most {}", most_places));
+  if (!text_of("profile").empty())
+    return fail(ErrorKind::bad_usage, "--instances", "it names a profile, as --profile does",
+                fmt::format("write --instances {}", several->count));
+  to["instances"] = several->count;
+  to["profile"] = several->profile;
+  return {};
+}
+
 /// What the option of a row was given; nothing where it was not.
 Result<void> SubmitOptions::put_row(Json& to, std::size_t row) const {
   const FieldInfo& field = rows[row];
@@ -304,6 +334,8 @@ Result<void> SubmitOptions::put_row(Json& to, std::size_t row) const {
                               field.most / 1024, shown(text)),
                   "leave it out if the need is unknown");
     to[key] = size->value;
+  } else if (key == "instances") {
+    return put_instances(to, text);
   } else if (key == "times") {
     const auto times = parse_by_profile(text, "--times", {"time", "give seconds"});
     if (!times) return std::unexpected(times.error());

@@ -34,6 +34,7 @@ class SubmitOptions {
   void add_model_options(CommandLine& command, Option* model);
   [[nodiscard]] const std::string& text_of(std::string_view key) const;
   [[nodiscard]] Result<void> put_model(Json& to) const;
+  [[nodiscard]] Result<void> put_instances(Json& to, const std::string& text) const;
   [[nodiscard]] Result<void> put_row(Json& to, std::size_t row) const;
 
   std::array<std::string, rows.size()> texts_;  // by row; empty: not given
