@@ -5,14 +5,6 @@
 
 namespace cleave {
 
-std::optional<InstancesOfProfile> parse_instances(std::string_view text) {
-  const std::size_t times = text.find('x');
-  if (times == std::string_view::npos || times + 1 == text.size()) return std::nullopt;
-  const auto count = parse_integer(text.substr(0, times));
-  if (!count || *count < 1 || *count > most_places) return std::nullopt;
-  return InstancesOfProfile{*count, std::string(text.substr(times + 1))};
-}
-
 std::optional<WrongPlaces> wrong_places(const AskedPlaces& asked, bool sized, bool movable) {
   if (asked.gpus && asked.instances)
     return WrongPlaces{"gpus", "a job has whole GPUs or instances, not both",

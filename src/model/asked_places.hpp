@@ -19,15 +19,6 @@ struct AskedPlaces {
   friend bool operator==(const AskedPlaces&, const AskedPlaces&) = default;
 };
 
-/// "4x1g.5gb": how many instances, and their profile.
-struct InstancesOfProfile {
-  std::int64_t count = 0;
-  std::string profile;
-  friend bool operator==(const InstancesOfProfile&, const InstancesOfProfile&) = default;
-};
-/// Nothing where the text is not of this form. Whether there is such a profile is not checked.
-[[nodiscard]] std::optional<InstancesOfProfile> parse_instances(std::string_view text);
-
 /// Which of its keys cannot be as it is, why, and what would help.
 struct WrongPlaces {
   std::string_view key;

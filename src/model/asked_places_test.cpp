@@ -7,16 +7,6 @@
 namespace cleave {
 namespace {
 
-TEST(AskedPlaces, InstancesOfAProfileAreOneWord) {
-  EXPECT_EQ(parse_instances("4x1g.5gb"), (InstancesOfProfile{4, "1g.5gb"}));
-  EXPECT_EQ(parse_instances("1xA100-40GB:1g.5gb+me"),
-            (InstancesOfProfile{1, "A100-40GB:1g.5gb+me"}));
-  EXPECT_EQ(parse_instances("100000x7g.40gb"), (InstancesOfProfile{100'000, "7g.40gb"}));
-  for (const char* wrong : {"", "x", "4x", "x1g.5gb", "0x1g.5gb", "-1x1g.5gb", "4", "4 x 1g.5gb",
-                            "4.5x1g.5gb", "100001x1g.5gb", "99999999999999999999x1g.5gb"})
-    EXPECT_FALSE(parse_instances(wrong)) << wrong;
-}
-
 TEST(AskedPlaces, BecomeARequest) {
   const Request one{ByProfile{"1g.5gb"}, {}};
   EXPECT_EQ(request_of({}, one), one);

@@ -129,7 +129,7 @@ TEST(Submit, TakesJobsOfSeveral) {
   says(world.run("submit --gpus 2 --together gpu -- true"), 2, {"--together", "never on one GPU"});
   says(world.run("submit --profile 1g.5gb --together gpu -- true"), 2, {"--together", "has one"});
   says(world.run("submit --instances 4 -- true"), 2, {"--instances", "of which size"});
-  says(world.run("submit --instances 4x -- true"), 2, {"--instances", "'4x'", "write 4x1g.5gb"});
+  says(world.run("submit --instances 4x -- true"), 2, {"--instances", "'4x'", "4x1g.5gb"});
   says(world.run("submit --instances 4x1g.5gb --profile 1g.5gb -- true"), 2,
        {"--instances", "names a profile"});
   says(world.run("submit --instances 4x1g.5gb --movable -- true"), 2,

@@ -14,6 +14,7 @@
 #include "base/terminal_text.hpp"
 #include "base/text.hpp"
 #include "cli/forecast/model_input.hpp"
+#include "model/instances_text.hpp"
 #include "model/speed_table.hpp"
 #include "physics/profile_times.hpp"
 
@@ -300,16 +301,12 @@ Result<void> SubmitOptions::put_instances(Json& to, const std::string& text) con
     to["instances"] = *number;
     return {};
   }
-  const auto several = parse_instances(text);
-  if (!several)
-    return fail(ErrorKind::bad_usage, "--instances",
-                fmt::format("'{}' is not a number of instances, with or without their profile",
-                            visible(shown(text))),
-                fmt::format("write 4x1g.5gb, or 4 beside --memory; at most {}", most_places));
+  const auto several = parse_instances(text, "--instances");
+  if (!several) return std::unexpected(several.error());
   if (!text_of("profile").empty())
     return fail(ErrorKind::bad_usage, "--instances", "it names a profile, as --profile does",
-                fmt::format("write --instances {}", several->count));
-  to["instances"] = several->count;
+                fmt::format("write --instances {}", several->places));
+  to["instances"] = several->places;
   to["profile"] = several->profile;
   return {};
 }
