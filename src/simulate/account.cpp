@@ -5,18 +5,20 @@
 
 namespace cleave {
 
-void Account::ran(std::size_t job, const ProcessTime& time, const WorkShare& work,
-                  std::optional<MiB> most) {
+void Account::ran(std::size_t job, const ProcessTime& time, const WorkShare& work) {
   books_[job].execution += time.all;
   start_s_ += in_seconds(time.start);
   restore_s_ += in_seconds(time.restore);
   if (work.kept < 1) lose_work(job, time.all - time.start - time.restore, work);
-  if (!resident_known_) return;
+}
+
+void Account::resident(std::size_t job, Duration time, const WorkShare& work,
+                       std::optional<MiB> most) {
   const auto held = memory_->mean_held(workload_->jobs[job], work.before, work.after);
   if (held) {
     // What a process asks for that dies of it was never resident.
     const double resident = most ? std::min(*held, static_cast<double>(most->value)) : *held;
-    resident_mib_seconds_ += resident * in_seconds(time.all);
+    resident_mib_seconds_ += resident * in_seconds(time);
   } else {
     resident_known_ = false;
   }

@@ -33,11 +33,12 @@ class Account {
     books_.resize(workload.jobs.size());
   }
 
+  /// The job's process ran, or all of its processes together.
+  void ran(std::size_t job, const ProcessTime& time, const WorkShare& work);
   /// Whether what jobs hold is still counted: not once it is unknown for one of them.
   [[nodiscard]] bool counts_memory() const { return resident_known_; }
-  /// A process of the job ran, and could hold `most`, which matters where memory is counted.
-  void ran(std::size_t job, const ProcessTime& time, const WorkShare& work,
-           std::optional<MiB> most);
+  /// So did a process of the job, each of several, that could hold `most`.
+  void resident(std::size_t job, Duration time, const WorkShare& work, std::optional<MiB> most);
   /// A process of the job began then.
   void began(std::size_t job, Instant begins) {
     if (std::exchange(books_[job].began, true)) return;

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <map>
 #include <set>
 
@@ -14,6 +15,8 @@
 #include "model/workload_file.hpp"
 #include "physics/link.hpp"
 #include "simulate/every_progress_test.hpp"
+#include "simulate/processes.hpp"
+#include "simulate/random_places_test.hpp"
 #include "simulate/simulator.hpp"
 
 namespace cleave {
@@ -24,6 +27,8 @@ class Auditor final : public RunObserver {
  public:
   Auditor(const FleetFile& fleet, const Workload& workload, const WorldTerms& terms)
       : workload_(&workload), jobs_(workload.jobs.size()), gpus_(fleet.gpus.size()) {
+    for (std::size_t i = 0; i < jobs_.size(); ++i)
+      jobs_[i].processes.resize(places_of(workload, workload.jobs[i]));
     for (const GpuEntry& gpu : fleet.gpus) {
       const GpuModel& model = fleet.geometries[gpu.geometry].model();
       bounds_.push_back(power_bounds(model, terms.power));
@@ -42,16 +47,17 @@ class Auditor final : public RunObserver {
     advance(now);
     Audited& job = jobs_[index(change.job)];
     settle(job, now);
+    const std::uint32_t rank = change.rank.value_or(0);
+    Process& process = job.processes.at(rank);
     const bool leaves = change.speed == 0 && change.from == now;
     if (leaves) {
-      gpus_[index(change.gpu)].jobs.erase(change.job);
-      job.now = job.next = {};
-      job.next_from = Instant::max();
+      gpus_[index(change.gpu)].processes.erase({change.job, rank});
+      process = {};
     } else {
-      gpus_[index(change.gpu)].jobs.insert(change.job);
-      (change.from > now ? job.next : job.now) = change;
-      job.next_from = change.from > now ? change.from : Instant::max();
-      if (change.from > now) job.now = {};
+      gpus_[index(change.gpu)].processes.emplace(change.job, rank);
+      (change.from > now ? process.next : process.now) = change;
+      process.next_from = change.from > now ? change.from : Instant::max();
+      if (change.from > now) process.now = {};
       if (change.from > now) starts_.emplace(change.from, change.gpu);
     }
     touched_.insert(change.gpu);
@@ -60,8 +66,9 @@ class Auditor final : public RunObserver {
   /// After the run.
   void finish(const RunSummary& summary, const std::string& what) {
     advance(Instant::max());
-    for (std::size_t i = 0; i < jobs_.size(); ++i)
-      EXPECT_EQ(jobs_[i].now.speed, 0) << what << ": nothing runs at the end";
+    for (const Audited& job : jobs_)
+      for (const Process& process : job.processes)
+        EXPECT_EQ(process.now.speed, 0) << what << ": nothing runs at the end";
     EXPECT_EQ(finished_, summary.finished) << what;
     // Picojoules to joules: to the millijoule.
     EXPECT_NEAR(static_cast<double>(job_energy_) * 1e-12, *summary.job_energy_j, 1e-3) << what;
@@ -73,38 +80,50 @@ class Auditor final : public RunObserver {
   std::size_t audited_ends = 0;
 
  private:
-  /// A job's rate, what it has done, and what it had done when its process began.
-  struct Audited {
+  /// A process's rate, and the next one from a time to come.
+  struct Process {
     RateChange now{}, next{};
-    Instant next_from = Instant::max(), since{};
+    Instant next_from = Instant::max();
+  };
+  /// A job, what it has done, and what it had done when its processes began.
+  struct Audited {
+    std::vector<Process> processes;  // by rank
+    Instant since{};
     double done = 0, began_with = 0;  // nanoseconds of work
   };
   struct Gpu {
-    std::set<JobId> jobs;
+    std::set<std::pair<JobId, std::uint32_t>> processes;
     bool present = false;
   };
 
   const Job& job_of(const RunEvent& event) const { return workload_->jobs[index(*event.job)]; }
 
-  /// Progress and energy until now at the rates so far.
+  /// Progress and energy until now at the rates so far: progress at the speed of the slowest.
   void settle(Audited& job, Instant now) {
-    const auto add = [&](const RateChange& rate, Instant from, Instant to) {
-      const std::int64_t ns = (to - from).count();
+    const auto add_until = [&](Instant to) {
+      const std::int64_t ns = (to - job.since).count();
+      job.since = to;
       if (ns <= 0) return;
-      job.done += rate.speed * static_cast<double>(ns);
-      job_energy_ += static_cast<Wide>(rate.power.value) * ns;
+      double speed = std::numeric_limits<double>::infinity();
+      for (const Process& process : job.processes) {
+        speed = std::min(speed, process.now.speed);
+        job_energy_ += static_cast<Wide>(process.now.power.value) * ns;
+      }
+      job.done += speed * static_cast<double>(ns);
     };
-    if (job.next_from <= now) {
-      job.now = job.next;
-      job.since = job.next_from;
-      job.next_from = Instant::max();
+    for (Process& process : job.processes) {
+      if (process.next_from > now) continue;
+      // All begin at one time, but for what is worked out at that time.
+      if (job.since < process.next_from) add_until(process.next_from);
+      process.now = process.next;
+      process.next_from = Instant::max();
     }
-    add(job.now, job.since, now);
-    job.since = now;
+    add_until(now);
   }
 
   void on_job(const RunEvent& event, Audited& job) {
     settle(job, event.at);
+    if (!event.counts()) return;
     const auto all = static_cast<double>(job_of(event).duration.count());
     const JobDetails* details = workload_->details_of(job_of(event));
     const Keeps keeps = details == nullptr ? Keeps::unsaid : details->keeps;
@@ -155,8 +174,8 @@ class Auditor final : public RunObserver {
       const Gpu& gpu = gpus_[index(id)];
       double link = 0;
       std::int64_t power = 0;
-      for (const JobId job : gpu.jobs) {
-        const Audited& each = jobs_[index(job)];
+      for (const auto& [job, rank] : gpu.processes) {
+        const Process& each = jobs_[index(job)].processes[rank];
         const RateChange& rate = each.next_from <= at ? each.next : each.now;
         EXPECT_TRUE(gpu.present || rate.speed == 0) << "a job runs on a GPU that is lost";
         link += rate.link;
@@ -224,7 +243,11 @@ TEST(Laws, NothingIsMadeAndNothingIsLost) {
   for (std::uint64_t seed = 1; events < wanted; ++seed) {
     const FleetFile fleet =
         *parse_fleet_in_short("5xA100-40GB,1xH100-80GB-SXM5", *ProfileChoice::parse("plain"));
-    const Workload workload = random_jobs(seed, jobs);
+    Workload workload = random_jobs(seed, jobs);
+    const char* spec = specs[seed % std::size(specs)];
+    const auto scheduler = *parse_scheduler(spec);
+    if (scheduler.row->several && seed / std::size(specs) % 2 == 0)
+      ask_for_several(workload, seed, 4);
     SimulationOptions options;
     options.seed = seed;
     options.process_start = std::chrono::seconds(seed % 3);
@@ -235,8 +258,7 @@ TEST(Laws, NothingIsMadeAndNothingIsLost) {
     if (seed % 4 != 0) options.world.power.cap = Milliwatts{150'000};
     Auditor auditor(fleet, workload, options.world);
     options.observer = &auditor;
-    const char* spec = specs[seed % std::size(specs)];
-    const auto summary = simulate(fleet, workload, *parse_scheduler(spec), options);
+    const auto summary = simulate(fleet, workload, scheduler, options);
     const std::string what = fmt::format("{}, seed {}", spec, seed);
     ASSERT_TRUE(summary) << what << ": " << summary.error().text();
     auditor.finish(*summary, what);

@@ -18,7 +18,8 @@
 
 namespace cleave {
 
-/// The books of energy of one run. Jobs and GPUs are known by their numbers.
+/// The books of energy of one run. Jobs and GPUs are known by their numbers; of a job of several
+/// places, each process is.
 class EnergyAccount {
  public:
   /// Nothing is kept where `jobs` is 0. `sample`: the interval of a meter that polls.

@@ -40,6 +40,7 @@ void EventLog::on(const RunEvent& event) {
   append_seconds(line, event.at);
   fmt::format_to(end, R"(, "event": "{}")", name(event.kind));
   if (event.job) fmt::format_to(end, R"(, "job": {})", job_names_[index(*event.job)]);
+  if (event.rank) fmt::format_to(end, R"(, "rank": {})", *event.rank);
   if (event.gpu) fmt::format_to(end, R"(, "gpu": {})", gpu_names_[index(*event.gpu)]);
   if (event.gpu && event.placement) {
     const Geometry& geometry = fleet_->geometries[fleet_->gpus[index(*event.gpu)].geometry];

@@ -37,6 +37,7 @@ KnownJobs::KnownJobs(const Workload& workload, const Speeds& speeds, const Fleet
                      const std::vector<RequestId>& request_ids,
                      const ApplicationTimes* applications, const Told& told)
     : workload_(&workload),
+      processes_(workload),
       speeds_(&speeds),
       fleet_(&fleet),
       request_ids_(&request_ids),
@@ -58,7 +59,7 @@ std::optional<Instant> KnownJobs::deadline(JobId id) const {
 }
 
 bool KnownJobs::movable(JobId id) const {
-  return may_move(told_.may, workload_->details_of(job(id)));
+  return places_of(*workload_, job(id)) == 1 && may_move(told_.may, workload_->details_of(job(id)));
 }
 
 bool KnownJobs::restartable(JobId id) const {
@@ -71,15 +72,21 @@ std::optional<Duration> KnownJobs::time_on(JobId id, std::size_t kind, int profi
                    : told_time(id, {kind, static_cast<std::size_t>(profile)});
 }
 
+/// For whole GPUs with MIG off the largest profile stands.
+std::size_t KnownJobs::column_of(JobId id, std::size_t profile) const {
+  const Request& request = workload_->requests[job(id).request];
+  return std::holds_alternative<WholeGpu>(request.wanted) ? Speeds::whole_gpu : profile;
+}
+
 std::optional<Duration> KnownJobs::true_time(JobId id, std::size_t kind, int profile) const {
-  const double speed = speeds_->on(job(id), kind, static_cast<std::size_t>(profile)).relative;
+  const double speed = true_speed(id, {kind, static_cast<std::size_t>(profile)});
   if (!(speed > 0)) return std::nullopt;
   const double ns = static_cast<double>(job(id).duration.count()) / speed;
   return Duration{std::llround(std::min(ns, 2 * longest_ns))};
 }
 
 double KnownJobs::true_speed(JobId id, Cell on) const {
-  return speeds_->on(job(id), on.kind, on.profile).relative;
+  return speeds_->on(job(id), on.kind, column_of(id, on.profile)).relative;
 }
 
 std::optional<KnownJobs::Cell> KnownJobs::asked(JobId id) const {
@@ -136,7 +143,7 @@ std::optional<Duration> KnownJobs::told_time(JobId id, Cell on) const {
   if (told_.knowledge.times == KnownTimes::unknown) return std::nullopt;
   const auto ns = told_ns(id, on);
   if (!ns) return std::nullopt;
-  const double factor = noise_factor(told_.knowledge, told_.seed, index(id));
+  const double factor = noise_factor(told_.knowledge, told_.seed, index(processes_.job_of(id)));
   return Duration{std::llround(std::min(*ns * factor, 2 * longest_ns))};
 }
 

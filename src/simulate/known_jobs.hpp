@@ -19,6 +19,7 @@
 #include "model/job.hpp"
 #include "placement/request_table.hpp"
 #include "simulate/knowledge.hpp"
+#include "simulate/processes.hpp"
 #include "simulate/speeds.hpp"
 #include "simulate/stop_terms.hpp"
 
@@ -43,8 +44,10 @@ class KnownJobs final : public JobFacts {
             const ApplicationTimes* applications = nullptr, const Told& told = {});
 
   [[nodiscard]] std::int64_t priority(JobId job) const override;
+  [[nodiscard]] Gang gang(JobId job) const override { return processes_.gang(job); }
   [[nodiscard]] std::optional<Instant> deadline(JobId job) const override;
-  /// Jobs without a statement may be moved and restarted; those that keep nothing, restarted only.
+  /// Jobs without a statement may be moved and restarted; those that keep nothing, and those of
+  /// several places, restarted only.
   [[nodiscard]] bool movable(JobId job) const override;
   [[nodiscard]] bool restartable(JobId job) const override;
   [[nodiscard]] std::optional<Duration> time_on(JobId job, std::size_t kind,
@@ -92,9 +95,14 @@ class KnownJobs final : public JobFacts {
   [[nodiscard]] std::optional<double> learnt_pace(JobId id, Cell on) const;
   [[nodiscard]] std::vector<std::vector<double>> learnt_paces(const std::string& application,
                                                               std::int64_t batch) const;
-  [[nodiscard]] const Job& job(JobId id) const { return workload_->jobs[index(id)]; }
+  /// The column of speeds that counts for the job on this profile.
+  [[nodiscard]] std::size_t column_of(JobId id, std::size_t profile) const;
+  [[nodiscard]] const Job& job(JobId id) const {
+    return workload_->jobs[index(processes_.job_of(id))];
+  }
 
   const Workload* workload_;
+  Processes processes_;
   const Speeds* speeds_;
   const Fleet* fleet_;
   const std::vector<RequestId>* request_ids_;

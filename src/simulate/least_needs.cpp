@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "simulate/processes.hpp"
+
 namespace cleave {
 
 namespace {
@@ -57,6 +59,7 @@ bool LeastNeeds::holds(const Job& job, std::optional<MiB> usable) const {
 LeastNeeds::Needs LeastNeeds::work_out(const Job& job) const {
   Needs needs;
   needs.least.assign(resources_.size(), 0);
+  const bool whole = std::holds_alternative<WholeGpu>(workload_->requests[job.request].wanted);
   const auto runs = [&](double speed, std::size_t kind, std::size_t column) {
     if (!(speed > 0)) return;
     const bool first = needs.shortest < 0;
@@ -71,7 +74,8 @@ LeastNeeds::Needs LeastNeeds::work_out(const Job& job) const {
     const Geometry& geometry = fleet_->graphs()[kind]->geometry();
     for (const Profile* profile : geometry.profile_list()) {
       const auto column = static_cast<std::size_t>(profile - geometry.model().profiles.data());
-      if (holds(job, profile->usable)) runs(speeds_->on(job, kind, column).relative, kind, column);
+      if (!whole && holds(job, profile->usable))
+        runs(speeds_->on(job, kind, column).relative, kind, column);
     }
     if (holds(job, geometry.model().largest().usable))
       runs(speeds_->on(job, kind, Speeds::whole_gpu).relative, kind,
@@ -81,7 +85,8 @@ LeastNeeds::Needs LeastNeeds::work_out(const Job& job) const {
 }
 
 const LeastNeeds::Needs& LeastNeeds::needs_of(const Job& job) const {
-  if (!std::holds_alternative<BySize>(workload_->requests[job.request].wanted)) {
+  const auto& wanted = workload_->requests[job.request].wanted;
+  if (!std::holds_alternative<BySize>(wanted) && !std::holds_alternative<WholeGpu>(wanted)) {
     std::optional<Needs>& known = by_speed_[job.speed];
     if (!known) known = work_out(job);
     return *known;
@@ -102,7 +107,7 @@ std::optional<Duration> LeastNeeds::shortest(const Job& job) const {
 }
 
 double LeastNeeds::least(const Job& job, std::size_t resource) const {
-  return in_seconds(job.duration) * needs_of(job).least[resource];
+  return places_of(*workload_, job) * in_seconds(job.duration) * needs_of(job).least[resource];
 }
 
 }  // namespace cleave

@@ -3,7 +3,8 @@
 // of each resource of the fleet, slices times seconds. A job is never faster on a profile than
 // alone on the GPU there, and it runs only on profiles on which it has a speed and whose memory
 // holds what it asks for, if need be with the rest on the host. Whether it asks for another profile
-// does not count: some schedulers give it what they have.
+// does not count: some schedulers give it what they have. One that asks for whole GPUs gets those.
+// A job of several places is as fast as its slowest process, and holds as many instances.
 
 #include <optional>
 #include <unordered_map>
@@ -30,8 +31,8 @@ class LeastNeeds {
   /// nowhere.
   [[nodiscard]] std::optional<Duration> shortest(const Job& job) const;
   [[nodiscard]] const std::vector<FleetResource>& resources() const { return resources_; }
-  /// Of the resource, times seconds, on the profile that takes least of it; 0 where it runs
-  /// nowhere.
+  /// Of the resource, times seconds, on the profile that takes least of it, with all its places; 0
+  /// where it runs nowhere.
   [[nodiscard]] double least(const Job& job, std::size_t resource) const;
 
  private:
@@ -49,7 +50,7 @@ class LeastNeeds {
   const Fleet* fleet_;
   const Speeds* speeds_;
   std::vector<FleetResource> resources_;
-  mutable std::vector<std::optional<Needs>> by_speed_;  // of jobs that ask for no memory
+  mutable std::vector<std::optional<Needs>> by_speed_;  // of jobs that ask for a profile or nothing
   mutable std::unordered_map<std::uint64_t, Needs> by_speed_and_request_;
 };
 

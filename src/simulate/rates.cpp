@@ -2,9 +2,10 @@
 
 namespace cleave {
 
-Rates::Rates(const Workload& workload, const Fleet& fleet, const WorldTerms& terms,
-             const World& world)
+Rates::Rates(const Workload& workload, const Processes& processes, const Fleet& fleet,
+             const WorldTerms& terms, const World& world)
     : workload_(&workload),
+      processes_(&processes),
       world_(&world),
       speeds_(workload, fleet, terms),
       coincide_(terms.link == LinkSharing::together),

@@ -1,13 +1,15 @@
 #pragma once
-// Who runs on each GPU of a simulation, and how fast each job is there: by itself, and beside the
-// others, with whom it shares the link, the power and perhaps its instance. A change on one GPU is
-// worked out from the jobs on that GPU alone.
+// What runs on each GPU of a simulation, and how fast each job is there: by itself, and beside the
+// others, with which it shares the link, the power and perhaps its instance. A change on one GPU is
+// worked out from the jobs on that GPU alone. A job of several places is here once with each of its
+// processes, by their numbers.
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "simulate/job_run.hpp"
+#include "simulate/processes.hpp"
 #include "simulate/short_list.hpp"
 #include "simulate/speeds.hpp"
 #include "simulate/world.hpp"
@@ -18,7 +20,8 @@ namespace cleave {
 class Rates {
  public:
   /// All must outlive it.
-  Rates(const Workload& workload, const Fleet& fleet, const WorldTerms& terms, const World& world);
+  Rates(const Workload& workload, const Processes& processes, const Fleet& fleet,
+        const WorldTerms& terms, const World& world);
 
   /// What each job would reach on each profile.
   [[nodiscard]] const Speeds& table() const { return speeds_; }
@@ -103,7 +106,9 @@ class Rates {
   };
   static_assert(sizeof(Shared) == 64);
 
-  [[nodiscard]] const Job& job_of(JobId id) const { return workload_->jobs[index(id)]; }
+  [[nodiscard]] const Job& job_of(JobId process) const {
+    return workload_->jobs[index(processes_->job_of(process))];
+  }
   /// Its column in the table of speeds.
   [[nodiscard]] std::size_t column_of(const JobRun& run) const {
     if (run.mode == RunMode::whole) return Speeds::whole_gpu;
@@ -133,6 +138,7 @@ class Rates {
   }
 
   const Workload* workload_;
+  const Processes* processes_;
   const World* world_;
   Speeds speeds_;
   bool coincide_;                    // transfers of different jobs do

@@ -2,6 +2,7 @@
 // What happens in a run, told one by one to its observers.
 
 #include <cstddef>
+#include <cstdint>
 #include <initializer_list>
 #include <optional>
 #include <string_view>
@@ -45,6 +46,12 @@ struct RunEvent {
   std::optional<InstanceShare> share = {};  // `started` beside others in one instance, or alone in
                                             // one that they may join
   std::optional<MiB> memory = {};           // `warned`: what the job will need at least
+  /// Of a job of several places: which of its processes. What happens to a process at its place is
+  /// told of each, of all at the same time.
+  std::optional<std::uint32_t> rank = {};
+
+  /// Whether the event counts where jobs are counted: it is of the job, or of its first process.
+  [[nodiscard]] bool counts() const { return rank.value_or(0) == 0; }
 };
 
 std::string_view name(RunEvent::Kind kind);
@@ -58,6 +65,9 @@ struct RateChange {
   double speed;      // its work in units of its time on the whole GPU, a second
   double link;       // the mean share of the GPU's link that it uses
   Milliwatts power;  // what it draws; zero where power is left out
+  /// Of a job of several places: which of its processes, whose speed is what it would be if the
+  /// others were as fast. The job goes at the speed of the slowest.
+  std::optional<std::uint32_t> rank = {};
 };
 
 /// Is told of each event of a run.

@@ -13,12 +13,14 @@
 #include "simulate/account.hpp"
 #include "simulate/agenda.hpp"
 #include "simulate/energy_account.hpp"
+#include "simulate/gang_runs.hpp"
 #include "simulate/job_run.hpp"
 #include "simulate/known_jobs.hpp"
 #include "simulate/least_needs.hpp"
 #include "simulate/measure.hpp"
 #include "simulate/memory_truth.hpp"
 #include "simulate/outages.hpp"
+#include "simulate/processes.hpp"
 #include "simulate/rates.hpp"
 #include "simulate/slices_held.hpp"
 #include "simulate/stop_costs.hpp"
@@ -34,6 +36,12 @@ constexpr std::int64_t most_reports =
     1000;  // of one job; jobs of more iterations report less often than each
 constexpr Instant no_time = Instant::max();  // beyond every time that a run may have
 
+bool asks_for_gangs(const Workload& workload) {
+  return std::ranges::any_of(workload.requests, [](const Request& request) {
+    return request.places > 1 || std::holds_alternative<WholeGpu>(request.wanted);
+  });
+}
+
 bool names_users(const Workload& workload) {
   return std::ranges::any_of(
       workload.details, [](const JobDetails& details) { return details.user || details.account; });
@@ -48,12 +56,13 @@ class Simulation {
         options_(options),
         withholds_memory_(told_to(spec, options).memory != KnownMemory::truth),
         learns_(told_to(spec, options).speeds == KnownSpeeds::learn),
+        processes_(workload),
         fleet_(file),
         requests_(file.geometries),
         world_(fleet_, options.reconfiguration,
                options.world.jitter ? std::optional(options.seed) : std::nullopt,
                options.world.mig_switch),
-        rates_(workload, fleet_, options.world, world_),
+        rates_(workload, processes_, fleet_, options.world, world_),
         memory_(workload, options.seed),
         costs_(options.stops, workload, memory_, world_),
         facts_(workload, rates_.table(), fleet_, request_ids_,
@@ -65,10 +74,11 @@ class Simulation {
         last_end_(begin_),
         measure_(world_, begin_),
         account_(workload, memory_),
-        energy_(options.world.has_power ? workload.jobs.size() : 0, fleet_.size(),
+        energy_(options.world.has_power ? processes_.size() : 0, fleet_.size(),
                 options.world.sample, begin_),
-        held_(names_users(workload) ? workload.jobs.size() : 0),
-        runs_(workload.jobs.size()) {
+        held_(names_users(workload) ? processes_.size() : 0),
+        runs_(processes_.size()),
+        gangs_(processes_) {
     for (std::size_t gpu = 0; gpu < fleet_.size(); ++gpu) idles(static_cast<GpuId>(gpu));
     for (Request request : workload.requests) {
       if (withholds_memory_) request.fits.reset();
@@ -88,7 +98,8 @@ class Simulation {
                                 .facts = &facts_,
                                 .seed = options_.seed,
                                 .checkpoint = options_.stops.checkpoint,
-                                .reservations = options_.reservations},
+                                .reservations = options_.reservations,
+                                .gangs = asks_for_gangs(workload_)},
                                requests_, forecaster_);
     if (!engine) return std::unexpected(engine.error());
     engine_ = &*engine;
@@ -148,7 +159,8 @@ class Simulation {
     return {};
   }
 
-  const Job& job(JobId id) const { return workload_.jobs[index(id)]; }
+  const Job& job(JobId process) const { return workload_.jobs[index(processes_.job_of(process))]; }
+
   // Time.
 
   bool arrivals_left() const { return arrived_ < workload_.jobs.size(); }
@@ -227,11 +239,12 @@ class Simulation {
   }
 
   [[gnu::always_inline]] inline void expect(JobId id) const {
-    const char* job = reinterpret_cast<const char*>(&workload_.jobs[index(id)]);
+    const JobId of = processes_.job_of(id);
+    const char* job = reinterpret_cast<const char*>(&workload_.jobs[index(of)]);
     __builtin_prefetch(job);
     __builtin_prefetch(job + sizeof(Job) - 1);  // it may end in the next line
     runs_.expect(id);
-    account_.expect(index(id));
+    account_.expect(index(of));
     energy_.expect(id);
   }
   void expect(GpuId gpu) const {
@@ -312,7 +325,7 @@ class Simulation {
     for (const JobId id : rates_.jobs_on(run.gpu)) {
       const JobRun& other = *runs_.find(id);
       if (other.mode != RunMode::shared || other.placement != run.placement) continue;
-      taken += memory_.most_held(index(id)).value_or(MiB{0});
+      taken += memory_.most_held(index(processes_.job_of(id))).value_or(MiB{0});
       ++processes;
     }
     return std::max(MiB{0}, *usable - taken - sharing_memory(share_of(run).mode, processes));
@@ -323,7 +336,7 @@ class Simulation {
   /// either, others need more than they said: each time it is the next size.
   std::optional<MiB> had_beside_others(JobId id, const JobRun& run) const {
     const auto had = capacity(id, run);
-    const ResolvedRequest& request = requests_[engine_->request_of(id)];
+    const ResolvedRequest& request = requests_[engine_->request_of(processes_.job_of(id))];
     if (!request.request.at_least) return had;
     const SimulatedGpu& gpu = world_[run.gpu];
     const auto alone = usable_alone(request, gpu.kind, world_.graph(gpu).geometry());
@@ -331,9 +344,16 @@ class Simulation {
     return alone && here ? std::max(had, std::optional(std::min(*alone, *here))) : had;
   }
 
-  /// The share of its work at which the job runs out of memory there.
-  double dies_at(JobId id, const JobRun& run) const {
-    if (!(run.speed > 0)) return run.done;
+  /// What a process that runs out of memory is said to have had.
+  std::optional<MiB> had(JobId id, const JobRun& run) const {
+    if (run.mode == RunMode::whole) return std::nullopt;
+    return run.mode == RunMode::shared ? had_beside_others(id, run) : capacity(id, run);
+  }
+
+  /// The share of its job's work at which the process runs out of memory there; by itself it has
+  /// this speed.
+  double dies_at(JobId id, const JobRun& run, double speed) const {
+    if (!(speed > 0)) return run.done;
     const auto* size = std::get_if<BySize>(&workload_.requests[job(id).request].wanted);
     const bool grows = memory_.grows(job(id));
     if (size == nullptr && !grows) return beyond_its_work;
@@ -342,7 +362,7 @@ class Simulation {
     if (grows) {
       const auto all = static_cast<double>(memory_.iterations(job(id)));
       const auto from = static_cast<std::int64_t>(run.done * all) + 1;
-      const auto beyond = memory_.first_beyond(index(id), *has, from);
+      const auto beyond = memory_.first_beyond(index(processes_.job_of(id)), *has, from);
       return beyond ? std::max(run.done, static_cast<double>(*beyond - 1) / all) : beyond_its_work;
     }
     const bool fits = size->memory <= *has || rates_.table().host_memory(job(id), has);
@@ -357,7 +377,8 @@ class Simulation {
     draw(id, run, asked);
     if (held_.counts()) hold_slices(id, run);
     if (options_.observer != nullptr)
-      observe_rate(id, run, rates_.link_share_alone(id, run), asked);
+      observe_rate(
+          {id, rates_.alone(id, run).relative, rates_.link_share_alone(id, run), asked, {}}, run);
   }
 
   void leave_gpu(JobId id, const JobRun& run) {
@@ -366,7 +387,8 @@ class Simulation {
     energy_.job_draws(id, {}, now_, now_);
     if (held_.counts()) release_slices(id, run);
     if (options_.observer != nullptr)
-      options_.observer->on_rate(now_, {now_, id, run.gpu, 0, 0, {}});
+      options_.observer->on_rate(now_,
+                                 {now_, processes_.job_of(id), run.gpu, 0, 0, {}, seen_rank(id)});
   }
 
   void hold_slices(JobId id, const JobRun& run) {
@@ -398,10 +420,11 @@ class Simulation {
         held_.hold(other, {profile.compute.value / parts, profile.memory.value / parts}, now_);
   }
 
-  void observe_rate(JobId id, const JobRun& run, double link, Milliwatts power) {
+  void observe_rate(const Rates::Rate& rate, const JobRun& run) {
     if (options_.observer == nullptr) return;
-    options_.observer->on_rate(now_, {std::max(now_, run.counts_from), id, run.gpu, run.speed, link,
-                                      rates_.has_power() ? power : Milliwatts{}});
+    options_.observer->on_rate(
+        now_, {std::max(now_, run.counts_from), processes_.job_of(rate.job), run.gpu, rate.speed,
+               rate.link, rates_.has_power() ? rate.power : Milliwatts{}, seen_rank(rate.job)});
   }
 
   void draw(JobId id, const JobRun& run, Milliwatts power) {
@@ -423,12 +446,20 @@ class Simulation {
     for (const Rates::Rate& rate : rates_.rates_on(gpu, now_, runs_)) {
       JobRun& run = runs_[rate.job];
       if (!rate.begins_later) draw(rate.job, run, rate.power);
-      set_speed(rate.job, run, rate.speed);
-      observe_rate(rate.job, run, rate.link, rate.power);
-      if (rate.begins_later && !std::exchange(run.awaited, true))
-        agenda_.push({run.counts_from, static_cast<std::uint32_t>(index(rate.job)), run.generation,
-                      Due::progress_begins});
+      if (GangRun* gang = gangs_.find(rate.job)) {
+        set_pace(*gang, rate.job, rate.speed);
+      } else {
+        set_speed(rate.job, run, rate.speed);
+      }
+      observe_rate(rate, run);
+      if (rate.begins_later && !run.awaited) await_progress(rate.job, run);
     }
+  }
+
+  void await_progress(JobId id, JobRun& run) {
+    run.awaited = true;
+    agenda_.push({run.counts_from, static_cast<std::uint32_t>(index(id)), run.generation,
+                  Due::progress_begins});
   }
 
   void set_speed(JobId id, JobRun& run, double speed) {
@@ -449,53 +480,80 @@ class Simulation {
 
   Result<void> begin(JobId id, GpuId gpu, PlacementId placement, RunMode mode, Instant begins) {
     JobRun& run = runs_.open(id);
-    const Instant from = run.resumed ? std::max(now_, run.here_from) : now_;
-    begins = std::max(begins, from);
     if (run.mode != RunMode::none)
       return fail(ErrorKind::internal, job(id).id, "the scheduler starts a job that runs already",
                   report_it);
     run.gpu = gpu;
     run.placement = placement;
     run.mode = mode;
-    run.begin = begins;
-    run.here_from = from;
-    run.restores = std::exchange(run.resumed, false);
-    const Duration start = process_start(gpu, mode);
-    if (start != options_.process_start || !slow_starts_.empty()) slow_start(id) = start;
-    run.counts_from = begins + start;
-    if (run.restores) run.counts_from += restore_time(id, run);
-    account_.waits_for_instance(index(id), begins - from);
-    if (run.done > 0 || !done_before_.empty()) done_before(id) = run.done;
+    ++running_;
+    if (processes_.in_gang(id)) return begin_with_others(id, begins);
+    set_times(id, run, begins, process_start(gpu, mode));
     const Speed speed = rates_.alone(id, run);
     run.speed = speed.relative;
     if (speed.inferred) ++summary_.speeds_inferred;
-    if (mode == RunMode::shared) {
-      ++summary_.shared_starts;
-      left_by_others_[id] = left_by_others(run);
-    }
-    set_death(id, dies_at(id, run));
-    if (rates_.table().may_offload(job(id)))
-      summary_.offloads += rates_.table().host_memory(job(id), capacity(id, run)) > MiB{0} ? 1 : 0;
-    ++running_;
+    set_death(id, take_memory(id, run, run.speed));
     join_gpu(id, run);
-    observe([&] {
-      return RunEvent{now_,
-                      RunEvent::Kind::started,
-                      id,
-                      gpu,
-                      seen_placement(run),
-                      begins,
-                      mode == RunMode::shared ? std::optional(share_of(run)) : std::nullopt};
-    });
+    observe_start(id, run);
     const auto programmed = program(id);
     retime(gpu);
     return programmed;
   }
 
-  /// Of a process that begins from a checkpoint; where that differs from job to job it is kept
-  /// until the process ends.
-  Duration restore_time(JobId id, const JobRun& run) {
-    const Duration time = costs_.restore(id, run, run.done);
+  /// Of a job that begins when its place can be used, from its checkpoint where it has one; its
+  /// process starts in this time.
+  void set_times(JobId id, JobRun& run, Instant begins, Duration start) {
+    const Instant from = run.resumed ? std::max(now_, run.here_from) : now_;
+    begins = std::max(begins, from);
+    run.begin = begins;
+    run.here_from = from;
+    run.restores = std::exchange(run.resumed, false);
+    if (start != options_.process_start || !slow_starts_.empty()) slow_start(id) = start;
+    run.counts_from = begins + start;
+    if (run.restores) run.counts_from += restore_time(id);
+    account_.waits_for_instance(index(id), begins - from);
+    if (run.done > 0 || !done_before_.empty()) done_before(id) = run.done;
+  }
+
+  /// The process has the memory of its place. The share of its job's work at which it runs out of
+  /// that.
+  double take_memory(JobId id, const JobRun& run, double speed) {
+    if (run.mode == RunMode::shared) {
+      ++summary_.shared_starts;
+      left_by_others_[id] = left_by_others(run);
+    }
+    if (rates_.table().may_offload(job(id)))
+      summary_.offloads += rates_.table().host_memory(job(id), capacity(id, run)) > MiB{0} ? 1 : 0;
+    return dies_at(id, run, speed);
+  }
+
+  void observe_start(JobId id, const JobRun& run) {
+    observe([&] {
+      RunEvent event = event_of(RunEvent::Kind::started, id, run, run.begin);
+      if (run.mode == RunMode::shared) event.share = share_of(run);
+      return event;
+    });
+  }
+
+  /// Of a process where it is, or was.
+  RunEvent event_of(RunEvent::Kind kind, JobId id, const JobRun& run,
+                    std::optional<Instant> until = std::nullopt) const {
+    RunEvent event{now_, kind, processes_.job_of(id), run.gpu, seen_placement(run), until};
+    event.rank = seen_rank(id);
+    return event;
+  }
+
+  std::optional<std::uint32_t> seen_rank(JobId id) const {
+    return processes_.in_gang(id) ? std::optional(processes_.rank(id)) : std::nullopt;
+  }
+
+  /// Of a job that begins from a checkpoint; where that differs from job to job it is kept until
+  /// its process ends.
+  Duration restore_time(JobId id) {
+    Duration time{};
+    for_each_process(id, [&](JobId, const JobRun& run) {
+      time = std::max(time, costs_.restore(id, run, runs_[id].done));
+    });
     if (costs_.by_memory()) {
       if (restores_.empty()) restores_.resize(workload_.jobs.size());
       restores_[index(id)] = time;
@@ -636,8 +694,14 @@ class Simulation {
 
   /// The job runs no more; its place is free now, or when `left` is given, from then on.
   void leave(JobId id, Ending ending, std::optional<Instant> left = std::nullopt) {
-    JobRun& run = runs_[id];
+    const JobRun& run = runs_[id];
     progress(id);
+    leave_place(id, run, left);
+    close_process(id, ending);
+    retime(run.gpu);
+  }
+
+  void leave_place(JobId id, const JobRun& run, std::optional<Instant> left) {
     measure_.before_change(run.gpu, now_);
     leave_gpu(id, run);
     if (run.mode == RunMode::whole) {
@@ -647,14 +711,13 @@ class Simulation {
     } else {
       world_.end(run.gpu, run.placement, left);
     }
-    close_process(id, ending);
-    retime(run.gpu);
   }
 
   /// A job that ran from its beginning to its end on one instance: its time beside the predicted,
   /// and for others of its application to go by.
   void compare_times(JobId id, const JobRun& run, Duration seen) {
-    if (run.mode != RunMode::instance || run.here_from > run.begin) return;
+    if (run.mode != RunMode::instance || run.here_from > run.begin || processes_.in_gang(id))
+      return;
     const int profile = world_.graph(world_[run.gpu]).geometry()[run.placement].profile_index;
     if (learns_) facts_.learn(id, fleet_[run.gpu].kind, profile, seen);
     if (const auto predicted = facts_.predicted(id, fleet_[run.gpu].kind, profile))
@@ -662,6 +725,12 @@ class Simulation {
   }
 
   void close_process(JobId id, Ending ending) {
+    book(id, ending);
+    rest(runs_[id]);
+  }
+
+  /// The job's only process ends, or all of them do: what it did, and what of that is kept.
+  void book(JobId id, Ending ending) {
     JobRun& run = runs_[id];
     const double left_over = kept(id, run, ending);
     if (now_ >= run.begin) account_.began(index(id), run.begin);
@@ -672,8 +741,12 @@ class Simulation {
       const Duration start = std::min(time, std::max(slow, options_.process_start));
       const Duration restore =
           run.restores ? std::min(time - start, restored_in(id)) : Duration::zero();
-      account_.ran(index(id), {time, start, restore}, {before, run.done, left_over},
-                   account_.counts_memory() ? capacity(id, run) : std::nullopt);
+      const WorkShare work{before, run.done, left_over};
+      account_.ran(index(id), {time, start, restore}, work);
+      if (account_.counts_memory())
+        for_each_process(id, [&](JobId process, const JobRun& its) {
+          account_.resident(index(id), time, work, capacity(process, its));
+        });
       if ((options_.applications != nullptr || learns_) && ending == Ending::finished &&
           before == 0)
         compare_times(id, run, time - start - restore);
@@ -686,6 +759,10 @@ class Simulation {
       run.resumed = true;
       run.here_from = now_;
     }
+  }
+
+  /// Nothing runs; what was on the agenda for it is outdated.
+  void rest(JobRun& run) {
     run.mode = RunMode::none;
     run.speed = 0;
     renew(run);
@@ -694,11 +771,10 @@ class Simulation {
   }
 
   void process_ends(JobId id) {
+    if (GangRun* gang = gangs_.find(id)) return gang_ends(*gang);
     JobRun& run = runs_[id];
     const bool out_of_memory = run.fate == Fate::runs_out, failed = run.fate == Fate::fails;
-    const auto had = run.mode == RunMode::whole    ? std::nullopt
-                     : run.mode == RunMode::shared ? had_beside_others(id, run)
-                                                   : capacity(id, run);
+    const auto had_there = had(id, run);
     const GpuId gpu = run.gpu;
     const auto placement = seen_placement(run);
     if (!out_of_memory && !failed) run.counts_from = std::min(run.counts_from, now_);
@@ -714,7 +790,7 @@ class Simulation {
     if (out_of_memory) {
       ++summary_.oom_restarts;
       account_.disrupted(index(id));
-      return engine_->on(OutOfMemory{id, had}, now_, commands_);
+      return engine_->on(OutOfMemory{id, had_there}, now_, commands_);
     }
     failed ? account_.failed(index(id)) : account_.finished(index(id), now_);
     runs_.close(id);
@@ -728,13 +804,165 @@ class Simulation {
     const std::int64_t iteration =
         std::clamp<std::int64_t>(std::llround(run.done * static_cast<double>(all)), 1, all);
     const auto generation = run.generation;
-    engine_->on(MemoryReported{id, memory_.report(index(id), iteration), capacity(id, run)}, now_,
-                commands_);
+    const JobId process = first_to_run_out(id);
+    engine_->on(MemoryReported{process, memory_.report(index(id), iteration),
+                               capacity(process, runs_[process])},
+                now_, commands_);
     const auto runs_on = [](const Command& command) {
       return std::holds_alternative<WarnOfMemory>(command);
     };
     if (runs_[id].generation == generation && std::ranges::all_of(commands_, runs_on))
       program_report(id);
+  }
+
+  // Jobs of several places. The run of the first process is that of the job too: what of its work
+  // is done, and when it ends, is said there. Its speed is that of all.
+
+  void for_each_process(JobId job, const auto& what) {
+    const Gang gang = processes_.gang(job);
+    for (std::uint32_t rank = 0; rank < gang.size; ++rank)
+      what(gang.member(rank), runs_[gang.member(rank)]);
+  }
+
+  /// The process has its place, which can be used from `begins` on.
+  Result<void> begin_with_others(JobId id, Instant begins) {
+    GangRun& gang = gangs_.joins(id);
+    gang.begins = std::max(gang.begins, begins);
+    return gang.here == gang.gang.size ? begin_together(gang) : Result<void>();
+  }
+
+  Result<void> begin_together(GangRun& gang) {
+    const JobId job = gang.gang.leader;
+    JobRun& first = runs_[job];
+    Duration start{};
+    for_each_process(job, [&](JobId id, const JobRun& run) {
+      const Speed speed = rates_.alone(id, run);
+      if (speed.inferred) ++summary_.speeds_inferred;
+      gang.paces[processes_.rank(id)] = speed.relative;
+      start = std::max(start, process_start(run.gpu, run.mode));
+    });
+    first.speed = gang.slowest();
+    set_times(job, first, gang.begins, start);
+    double death = beyond_its_work;
+    for_each_process(job, [&](JobId id, JobRun& run) {
+      follow(first, run);
+      const std::uint32_t rank = processes_.rank(id);
+      const double dies = take_memory(id, run, gang.paces[rank]);
+      if (dies < death) gang.weakest = rank;
+      death = std::min(death, dies);
+      join_gpu(id, run);
+      observe_start(id, run);
+    });
+    set_death(job, death);
+    auto programmed = program(job);
+    for_each_process(job, [&](JobId, const JobRun& run) { retime(run.gpu); });
+    return programmed;
+  }
+
+  /// A process goes as the first of its job does.
+  void follow(const JobRun& first, JobRun& run) {
+    if (&run == &first) return;
+    run.begin = first.begin;
+    run.here_from = first.here_from;
+    run.counts_from = first.counts_from;
+    run.speed = first.speed;
+    run.done = first.done;
+    renew(run);
+  }
+
+  /// By what it is beside the jobs on its GPU, the process would be as fast as this.
+  void set_pace(GangRun& gang, JobId id, double pace) {
+    gang.paces[processes_.rank(id)] = pace;
+    const JobId job = gang.gang.leader;
+    JobRun& first = runs_[job];
+    const double speed = gang.slowest();
+    if (gang.ended || speed == first.speed) return;
+    progress(job);
+    const Instant from = first.counts_from;
+    for_each_process(job, [&](JobId, JobRun& run) {
+      measure_.before_change(run.gpu, now_);
+      measure_.remove_speed(run.gpu, run.speed, run.counts_from);
+      run.speed = speed;
+      run.counts_from = from;
+      measure_.add_speed(run.gpu, run.speed, run.counts_from);
+    });
+    const bool awaited = first.awaited;
+    if (auto programmed = program(job); !programmed && !beyond_) beyond_ = programmed.error();
+    if (awaited && !first.awaited) await_progress(job, first);
+  }
+
+  /// The process that runs out of memory before the others do, if any does.
+  JobId first_to_run_out(JobId job) {
+    const GangRun* gang = gangs_.find(job);
+    return gang == nullptr ? job : gang->gang.member(gang->weakest);
+  }
+
+  void gang_ends(GangRun& gang) {
+    const Gang processes = gang.gang;
+    const JobId job = processes.leader;
+    JobRun& first = runs_[job];
+    ++summary_.events;
+    last_end_ = now_;
+    if (first.fate == Fate::runs_out) return gang_runs_out(gang);
+    const bool failed = first.fate == Fate::fails;
+    first.counts_from = std::min(first.counts_from, now_);
+    end_work(gang, failed ? Ending::failed : Ending::finished,
+             failed ? RunEvent::Kind::failed : RunEvent::Kind::finished);
+    failed ? account_.failed(index(job)) : account_.finished(index(job), now_);
+    for (std::uint32_t rank = 0; rank < processes.size; ++rank)
+      leave_with_others(gang, processes.member(rank));
+    engine_->on(Finished{job}, now_, commands_);
+  }
+
+  /// One process dies; the engine stops the others.
+  void gang_runs_out(GangRun& gang) {
+    const JobId job = gang.gang.leader, died = gang.gang.member(gang.weakest);
+    const auto had_there = had(died, runs_[died]);
+    end_work(gang, Ending::killed, RunEvent::Kind::ran_out);
+    leave_with_others(gang, died);
+    ++summary_.oom_restarts;
+    account_.disrupted(index(job));
+    engine_->on(OutOfMemory{died, had_there}, now_, commands_);
+  }
+
+  /// The GPU of one of its processes is lost; the engine stops the others.
+  void lose_process(GangRun& gang, JobId id) {
+    if (!gang.ended) {
+      end_work(gang, Ending::killed, RunEvent::Kind::evicted);
+      ++summary_.evictions;
+    }
+    leave_gpu(id, runs_[id]);
+    gone(gang, id);
+  }
+
+  /// Its processes do no more of its work, and leave their places before any time passes; they use
+  /// them until `left`.
+  void end_work(GangRun& gang, Ending ending, RunEvent::Kind kind,
+                std::optional<Instant> left = std::nullopt) {
+    const JobId job = gang.gang.leader;
+    progress(job);
+    book(job, ending);
+    gang.ended = kind;
+    gang.left = left;
+  }
+
+  void leave_with_others(GangRun& gang, JobId id) {
+    const GpuId gpu = runs_[id].gpu;
+    leave_place(id, runs_[id], gang.left);
+    gone(gang, id);
+    retime(gpu);
+  }
+
+  /// The process of a job that has ended, or waits again, is gone. With the last one so is its run.
+  void gone(GangRun& gang, JobId id) {
+    const JobId job = gang.gang.leader;
+    JobRun& run = runs_[id];
+    observe([&] { return event_of(*gang.ended, id, run, gang.left); });
+    rest(run);
+    const bool over = gang.here == 1;
+    gangs_.leaves(gang);
+    if (id != job) runs_.close(id);
+    if (over && !account_.open(index(job))) runs_.close(job);
   }
 
   // GPUs that come and go.
@@ -769,6 +997,10 @@ class Simulation {
     observe([&] { return RunEvent{now_, RunEvent::Kind::gpu_lost, {}, gpu, {}, {}}; });
     const auto jobs = rates_.jobs_on(gpu);
     for (const JobId id : std::vector<JobId>(jobs.begin(), jobs.end())) {
+      if (GangRun* gang = gangs_.find(id)) {
+        lose_process(*gang, id);
+        continue;
+      }
       JobRun& run = runs_[id];
       progress(id);
       leave_gpu(id, run);
@@ -806,6 +1038,9 @@ class Simulation {
       if (!done) return done;
     }
     commands_.clear();
+    if (const auto torn = gangs_.torn())
+      return fail(ErrorKind::internal, job(*torn).id,
+                  "the scheduler starts or stops a part of its processes", report_it);
     return {};
   }
 
@@ -865,26 +1100,40 @@ class Simulation {
   }
 
   Result<void> carry_out(const StopJob& what) {
-    if (auto may = may_interrupt(what.job); !may) return may;
-    if (auto runs = must_run(what.job); !runs) return runs;
     const bool early = what.why == StopJob::Why::forecast;
-    if (!early) stops(runs_[what.job].gpu);
     // It is told before it is stopped, so that it loses nothing where it can save its work.
-    stop(what.job, keeps(what.job) == Keeps::checkpoint,
-         early ? RunEvent::Kind::restarted_early : RunEvent::Kind::stopped);
-    ++(early ? summary_.early_restarts : summary_.restarts);
-    account_.disrupted(index(what.job));
-    return {};
+    return interrupt(what.job, keeps(what.job) == Keeps::checkpoint,
+                     early ? RunEvent::Kind::restarted_early : RunEvent::Kind::stopped);
   }
 
   Result<void> carry_out(const CheckpointJob& what) {
-    if (auto may = may_interrupt(what.job); !may) return may;
-    if (auto runs = must_run(what.job); !runs) return runs;
-    stops(runs_[what.job].gpu);
     const bool saves = keeps(what.job) != Keeps::nothing;
-    stop(what.job, saves, saves ? RunEvent::Kind::checkpointed : RunEvent::Kind::stopped);
-    ++(saves ? summary_.checkpoints : summary_.restarts);
-    account_.disrupted(index(what.job));
+    return interrupt(what.job, saves,
+                     saves ? RunEvent::Kind::checkpointed : RunEvent::Kind::stopped);
+  }
+
+  Result<void> interrupt(JobId id, bool saves, RunEvent::Kind kind) {
+    if (auto runs = must_run(id); !runs) return runs;
+    GangRun* gang = gangs_.find(id);
+    if (gang != nullptr && gang->ended) {
+      leave_with_others(*gang, id);
+      return {};
+    }
+    if (auto may = may_interrupt(id); !may) return may;
+    const JobId job = processes_.job_of(id);
+    if (kind != RunEvent::Kind::restarted_early)
+      for_each_process(job, [&](JobId, const JobRun& run) { stops(run.gpu); });
+    if (gang != nullptr) {
+      const auto left = saves ? save(job) : std::nullopt;
+      end_work(*gang, saves ? Ending::saved : Ending::killed, kind, left);
+      leave_with_others(*gang, id);
+    } else {
+      stop(id, saves, kind);
+    }
+    ++(kind == RunEvent::Kind::restarted_early ? summary_.early_restarts
+       : kind == RunEvent::Kind::checkpointed  ? summary_.checkpoints
+                                               : summary_.restarts);
+    account_.disrupted(index(job));
     return {};
   }
 
@@ -905,7 +1154,10 @@ class Simulation {
     run.resumed = begun || run.done > 0;
     if (!begun) return std::nullopt;
     progress(id);
-    const Duration writes = costs_.write(id, run, run.done);
+    Duration writes{};
+    for_each_process(id, [&](JobId, const JobRun& its) {
+      writes = std::max(writes, costs_.write(id, its, run.done));
+    });
     run.here_from = now_ + writes;
     account_.wrote_checkpoint(index(id), writes);
     return run.here_from;
@@ -956,7 +1208,7 @@ class Simulation {
       if (!(run.speed > 0) && !withholds_memory_)
         return fail(ErrorKind::internal, job(what.job).id,
                     "the scheduler moves a job where it cannot run", report_it);
-      if (!same_size || !(run.speed > 0)) set_death(what.job, dies_at(what.job, run));
+      if (!same_size || !(run.speed > 0)) set_death(what.job, dies_at(what.job, run, run.speed));
       if (const auto programmed = program(what.job); !programmed) return programmed;
     }
     retime(left);
@@ -989,7 +1241,7 @@ class Simulation {
 
   Result<void> carry_out(const FailJob& what) {
     account_.failed(index(what.job));
-    runs_.close(what.job);
+    if (gangs_.find(what.job) == nullptr) runs_.close(what.job);
     observe([&] { return RunEvent{now_, RunEvent::Kind::failed, what.job, {}, {}, {}}; });
     return {};
   }
@@ -1052,18 +1304,37 @@ class Simulation {
       *options_.outcomes = account_.outcomes(needs);
       if (rates_.has_power())
         for (std::size_t i = 0; i < workload_.jobs.size(); ++i)
-          (*options_.outcomes)[i].energy_j = energy_.joules(static_cast<JobId>(i));
+          (*options_.outcomes)[i].energy_j = energy_of(static_cast<JobId>(i));
       if (held_.counts())
         for (std::size_t i = 0; i < workload_.jobs.size(); ++i)
-          (*options_.outcomes)[i].held = held_.of(static_cast<JobId>(i));
+          (*options_.outcomes)[i].held = held_by(static_cast<JobId>(i));
     }
     return summary_;
+  }
+
+  double energy_of(JobId job) const {
+    double joules = 0;
+    const Gang gang = processes_.gang(job);
+    for (std::uint32_t rank = 0; rank < gang.size; ++rank)
+      joules += energy_.joules(gang.member(rank));
+    return joules;
+  }
+  HeldSlices held_by(JobId job) const {
+    HeldSlices all;
+    const Gang gang = processes_.gang(job);
+    for (std::uint32_t rank = 0; rank < gang.size; ++rank) {
+      const HeldSlices& one = held_.of(gang.member(rank));
+      all.compute_s += one.compute_s;
+      all.memory_s += one.memory_s;
+    }
+    return all;
   }
 
   const Workload& workload_;
   const SchedulerSpec& spec_;
   const SimulationOptions& options_;
   const bool withholds_memory_, learns_;
+  const Processes processes_;
   Fleet fleet_;  // as it is at the beginning
   RequestTable requests_;
   std::vector<RequestId> request_ids_;  // by Workload::requests
@@ -1082,7 +1353,8 @@ class Simulation {
   Engine* engine_ = nullptr;
   Agenda agenda_;
   std::vector<Command> commands_;
-  JobRuns runs_;
+  JobRuns runs_;  // by process
+  GangRuns gangs_;
   std::uint32_t generations_ = 0;      // given out, to all runs
   std::vector<double> done_before_;    // by job; empty: nothing for any
   std::vector<double> deaths_;         // by job, see death_of; empty: none dies
@@ -1100,6 +1372,10 @@ class Simulation {
 
 Result<RunSummary> simulate(const FleetFile& fleet, const Workload& workload,
                             const SchedulerSpec& spec, const SimulationOptions& options) {
+  if (const std::size_t processes = count_processes(workload); processes > too_many_processes)
+    return fail(ErrorKind::infeasible, "the workload",
+                fmt::format("its jobs ask for {} places in all", processes),
+                fmt::format("leave out jobs until they ask for at most {}", too_many_processes));
   return Simulation(fleet, workload, spec, options).run();
 }
 

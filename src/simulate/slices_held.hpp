@@ -16,7 +16,8 @@ struct SliceRate {
   double compute = 0, memory = 0;
 };
 
-/// The account of all jobs of a run; empty where nobody asks.
+/// The account of all jobs of a run, each process of several by itself; empty where it is not asked
+/// for.
 class SlicesHeld {
  public:
   explicit SlicesHeld(std::size_t jobs) : jobs_(jobs) {}

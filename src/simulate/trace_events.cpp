@@ -38,6 +38,10 @@ constexpr std::string_view category(std::size_t what) {
   return names[what];
 }
 
+std::pair<JobId, std::uint32_t> process_of(const RunEvent& event) {
+  return {*event.job, event.rank.value_or(0)};
+}
+
 template <class Use>
 void for_each_slice(SliceMask mask, Use use) {
   for (int slice = 0; mask >> slice != 0; ++slice)
@@ -147,12 +151,12 @@ void TraceEvents::started(const RunEvent& event) {
     instance.phases.push_back({event.at, What::starting, {*event.job}, {}});
   instance.jobs.push_back(*event.job);
   instance.settled = std::max(instance.settled, *event.until);
-  seats_[*event.job] = seat;
+  seats_[process_of(event)] = seat;
   restate(seat, instance, event.at);
 }
 
 void TraceEvents::job_ended(const RunEvent& event) {
-  const auto found = seats_.find(*event.job);
+  const auto found = seats_.find(process_of(event));
   if (found == seats_.end()) return;
   const Seat seat = found->second;
   seats_.erase(found);
@@ -160,7 +164,7 @@ void TraceEvents::job_ended(const RunEvent& event) {
   const auto place = gpu.instances.find(seat.placement);
   if (place == gpu.instances.end()) return;
   Instance& instance = place->second;
-  std::erase(instance.jobs, *event.job);
+  instance.jobs.erase(std::ranges::find(instance.jobs, *event.job));
   if (instance.jobs.empty())
     change(gpu.held, -compute(seat), event.at, pid_of(seat.gpu), "compute slices held");
   if (event.until) instance.settled = std::max(instance.settled, *event.until);
@@ -170,7 +174,7 @@ void TraceEvents::job_ended(const RunEvent& event) {
 }
 
 void TraceEvents::migrated(const RunEvent& event) {
-  const auto found = seats_.find(*event.job);
+  const auto found = seats_.find(process_of(event));
   if (found == seats_.end()) return;
   const Seat from = found->second, to{*event.gpu, *event.placement};
   flush(from.gpu, event.at);
@@ -189,10 +193,9 @@ void TraceEvents::lost(const RunEvent& event) {
   Gpu& gpu = gpus_[index(*event.gpu)];
   for (const Ahead& ahead : gpu.ahead)
     write_span({*event.gpu, ahead.placement}, ahead.phase, event.at);
-  for (auto& [placement, instance] : gpu.instances) {
+  for (auto& [placement, instance] : gpu.instances)
     close({*event.gpu, placement}, instance, event.at, event.at);
-    for (const JobId job : instance.jobs) seats_.erase(job);
-  }
+  std::erase_if(seats_, [&](const auto& each) { return each.second.gpu == *event.gpu; });
   gpu.ahead.clear();
   gpu.instances.clear();
   gpu.free_from.fill(event.at);
@@ -209,6 +212,7 @@ void TraceEvents::returned(const RunEvent& event) {
 }
 
 void TraceEvents::count_jobs(const RunEvent& event) {
+  if (!event.counts()) return;
   int waiting = 0, running = 0;
   switch (event.kind) {
     case RunEvent::Kind::submitted:

@@ -6,9 +6,9 @@
 // that it covers, phase after phase: "creating PROFILE", "idle PROFILE", the job's id; where there
 // is no instance, nothing is drawn. Phases of one slice never overlap, and none is inside another.
 // A job on a whole GPU (MIG off) is drawn on all slices, and so is the time for which a GPU is
-// lost. Anything that takes no time is an instant event, a migration is a flow from the old place
-// to the new one, and counters show the compute slices held on each GPU and how many jobs wait and
-// run.
+// lost; one of several places is drawn at each of them. Anything that takes no time is an instant
+// event, a migration is a flow from the old place to the new one, and counters show the compute
+// slices held on each GPU and how many jobs wait and run.
 //
 // Times are whole microseconds. Phases are written as soon as they are over, so that memory does
 // not grow with the run; the file is not ordered by time, which the format allows.
@@ -17,6 +17,7 @@
 #include <map>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "model/fleet_file.hpp"
@@ -118,7 +119,7 @@ class TraceEvents final : public RunObserver {
   const Workload* workload_;
   std::ostream* out_;
   std::vector<Gpu> gpus_;
-  std::map<JobId, Seat> seats_;  // of running jobs
+  std::map<std::pair<JobId, std::uint32_t>, Seat> seats_;  // of running processes, by rank
   Counter waiting_, running_;
   std::uint64_t flows_ = 0;
   Instant last_{};
