@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 
 #include "base/format.hpp"
@@ -25,6 +26,8 @@ LawChecker::LawChecker(const FleetFile& fleet, const Workload& workload, const L
       options_(options),
       gpus_(fleet.gpus.size()),
       jobs_(workload.jobs.size()) {
+  for (std::size_t i = 0; i < jobs_.size(); ++i)
+    jobs_[i].seats.resize(workload.requests[workload.jobs[i].request].places);
   for (std::size_t i = 0; i < gpus_.size(); ++i)
     for (const InstanceEntry& entry : fleet.gpus[i].instances) {
       Instance instance;
@@ -45,6 +48,7 @@ void LawChecker::violation(const RunEvent& event, const std::string& what) {
   std::string text =
       fmt::format("{} ns: {}", event.at.time_since_epoch().count(), name(event.kind));
   if (event.job) text += fmt::format(" job {}", index(*event.job));
+  if (event.rank) text += fmt::format(" rank {}", *event.rank);
   if (event.gpu) text += fmt::format(" GPU {}", index(*event.gpu));
   if (event.gpu && event.placement && index(*event.gpu) < gpus_.size()) {
     const Placement& where = geometry(*event.gpu)[*event.placement];
@@ -81,10 +85,17 @@ std::optional<double> LawChecker::speed(JobId job, GpuId gpu,
 void LawChecker::on(const RunEvent& event) {
   if (violations_.size() >= most_violations) return;
   if (last_ && event.at < *last_) violation(event, "time falls");
+  if (last_ && event.at > *last_ && !torn_.empty())
+    violation(event, fmt::format("job {} has some of its processes only", index(*torn_.begin())));
   last_ = event.at;
   if (++events_ > 10'000 + 1'000 * jobs_.size()) throw std::runtime_error("the run does not end");
-  ++counts_[static_cast<std::size_t>(event.kind)];
+  if (event.counts()) ++counts_[static_cast<std::size_t>(event.kind)];
   if (event.job && index(*event.job) >= jobs_.size()) return violation(event, "no such job");
+  if (event.job && event.gpu) {
+    const std::size_t processes = jobs_[index(*event.job)].seats.size();
+    if (event.rank.has_value() != (processes > 1) || event.rank.value_or(0) >= processes)
+      return violation(event, "no such process");
+  }
   if (event.gpu && index(*event.gpu) >= gpus_.size()) return violation(event, "no such GPU");
   if (evictions_due_ > 0 && event.kind != Kind::evicted)
     violation(event, "jobs are still on a lost GPU");
@@ -273,13 +284,16 @@ void LawChecker::check_user(const RunEvent& event) {
     return details == nullptr ? std::pair<std::optional<std::string>, std::optional<std::string>>()
                               : std::pair(details->account, details->user);
   };
-  std::int64_t jobs = 0;
-  const auto add = [&](JobId job) { jobs += owner(job) == owner(*event.job) ? 1 : 0; };
+  std::set<JobId> jobs;
+  const auto add = [&](JobId job) {
+    if (owner(job) == owner(*event.job)) jobs.insert(job);
+  };
   for (const Gpu& gpu : gpus_) {
     if (gpu.whole) add(*gpu.whole);
     for (const Instance& each : gpu.instances) std::ranges::for_each(each.jobs, add);
   }
-  if (jobs > *options_.user_jobs) violation(event, fmt::format("its user has {} jobs then", jobs));
+  if (std::ssize(jobs) > *options_.user_jobs)
+    violation(event, fmt::format("its user has {} jobs then", jobs.size()));
 }
 
 void LawChecker::check_memory(const RunEvent& event) {
@@ -299,23 +313,73 @@ void LawChecker::check_reserved(const RunEvent& event) {
   }
 }
 
+const Request& LawChecker::request_of(const RunEvent& event) const {
+  return workload_.requests[workload_.jobs[index(*event.job)].request];
+}
+
 void LawChecker::started(const RunEvent& event) {
   JobAccount& account = jobs_[index(*event.job)];
-  if (account.state == JobState::running) return violation(event, "it runs already");
-  if (account.state != JobState::waiting) return violation(event, "it does not wait");
   if (!event.until || *event.until < event.at)
     return violation(event, "it begins before it is started");
-  in_turn_.erase(turn(*event.job));
-  if (!account.begun) check_order(event);
-  account.begun = true;
+  if (account.here == 0 ? !begins(event) : !begins_with_others(event)) return;
   check_memory(event);
   Gpu& gpu = gpus_[index(*event.gpu)];
   event.placement ? started_on_instance(event) : started_on_whole_gpu(event, gpu);
-  check_user(event);
+  if (event.placement && std::holds_alternative<WholeGpu>(request_of(event).wanted))
+    violation(event, "it asks for a whole GPU");
+  if (account.here == 0) check_user(event);
   check_reserved(event);
+  account.seats[event.rank.value_or(0)] = {true, *event.gpu, event.placement};
+  const auto known = speed(*event.job, *event.gpu, event.placement);
+  account.speed_known = account.speed_known && known && !options_.sharing;
+  account.speed = std::min(account.speed, known.value_or(0));
+  if (++account.here < account.seats.size()) {
+    torn_.insert(*event.job);
+  } else {
+    torn_.erase(*event.job);
+    check_together(event);
+  }
+}
+
+bool LawChecker::begins_with_others(const RunEvent& event) {
+  const JobAccount& account = jobs_[index(*event.job)];
+  const bool all = account.here == account.seats.size();
+  if (all || account.seats[event.rank.value_or(0)].taken) {
+    violation(event, "it runs already");
+    return false;
+  }
+  if (account.started != event.at || account.begin != *event.until || account.leaves)
+    violation(event, "it does not begin with the others of its job");
+  return true;
+}
+
+void LawChecker::check_together(const RunEvent& event) {
+  const std::vector<Seat>& seats = jobs_[index(*event.job)].seats;
+  const Together together = request_of(event).together;
+  std::set<GpuId> gpus;
+  std::set<std::string_view> nodes;
+  for (const Seat& seat : seats) {
+    gpus.insert(seat.gpu);
+    nodes.insert(node_of(fleet_.gpus[index(seat.gpu)].name));
+  }
+  if (together == Together::gpu && gpus.size() > 1) violation(event, "it is not on one GPU");
+  if (together == Together::node && nodes.size() > 1) violation(event, "it is not on one node");
+  if (together == Together::spread && gpus.size() < seats.size())
+    violation(event, "two of its processes are on one GPU");
+}
+
+bool LawChecker::begins(const RunEvent& event) {
+  JobAccount& account = jobs_[index(*event.job)];
+  if (account.state != JobState::waiting) {
+    violation(event, "it does not wait");
+    return false;
+  }
+  in_turn_.erase(turn(*event.job));
+  if (!account.begun) check_order(event);
+  account.begun = true;
   account.state = JobState::running;
-  account.gpu = *event.gpu;
-  account.placement = event.placement;
+  account.started = event.at;
+  account.leaves.reset();
   account.begin = *event.until;
   account.counts_from = account.begin + options_.process_start;
   if (account.resumed && account.begin < account.saved)
@@ -323,9 +387,8 @@ void LawChecker::started(const RunEvent& event) {
   if (account.resumed) account.counts_from += options_.checkpoint / 2;
   account.resumed = false;
   account.ran_out_last = account.warned = false;
-  const auto known = speed(*event.job, *event.gpu, event.placement);
-  account.speed_known = account.speed_known && known && !options_.sharing;
-  account.speed = known.value_or(0);
+  account.speed = std::numeric_limits<double>::infinity();
+  return true;
 }
 
 void LawChecker::started_on_instance(const RunEvent& event) {
@@ -366,7 +429,8 @@ LawChecker::JobAccount* LawChecker::running(const RunEvent& event) {
     violation(event, "it does not run");
     return nullptr;
   }
-  if (event.gpu != account.gpu || event.placement != account.placement) {
+  const Seat& seat = account.seats[event.rank.value_or(0)];
+  if (!seat.taken || event.gpu != seat.gpu || event.placement != seat.placement) {
     violation(event, "it does not run there");
     return nullptr;
   }
@@ -383,18 +447,28 @@ void LawChecker::progress(JobAccount& account) {
   account.counts_from = *last_;
 }
 
-void LawChecker::leave(JobId id, Instant until) {
-  JobAccount& account = jobs_[index(id)];
+bool LawChecker::leave(const RunEvent& event, Instant until) {
+  JobAccount& account = jobs_[index(*event.job)];
   progress(account);
-  if (*last_ > account.begin) account.execution += *last_ - account.begin;
-  account.end = *last_;
-  Gpu& gpu = gpus_[index(account.gpu)];
-  if (!account.placement) {
-    gpu.whole.reset();
-  } else if (Instance* instance = find(account.gpu, *account.placement)) {
-    std::erase(instance->jobs, id);
+  if (!account.leaves) account.had = usable(*event.gpu, event.placement);
+  if (account.leaves.value_or(event.kind) != event.kind)
+    violation(event, "it does not leave as the others of its job did");
+  account.leaves = event.kind;
+  if (!event.placement) {
+    gpus_[index(*event.gpu)].whole.reset();
+  } else if (Instance* instance = find(*event.gpu, *event.placement)) {
+    instance->jobs.erase(std::ranges::find(instance->jobs, *event.job));
     instance->used_until = std::max(instance->used_until, until);
   }
+  account.seats[event.rank.value_or(0)].taken = false;
+  if (--account.here > 0) {
+    torn_.insert(*event.job);
+    return false;
+  }
+  torn_.erase(*event.job);
+  if (*last_ > account.begin) account.execution += *last_ - account.begin;
+  account.end = *last_;
+  return true;
 }
 
 void LawChecker::wait_again(JobId id, bool work_is_kept, bool by_scheduler) {
@@ -426,7 +500,13 @@ void LawChecker::check_work_done(const RunEvent& event) {
   const double off = (account.done - whole) * work;
   if (account.speed_known && std::abs(off) > 1000 + 1e-6 * work)
     violation(event, fmt::format("it has done {:.9f} of its work", account.done));
-  if (event.kind != Kind::finished || options_.sharing || !event.placement) return;
+}
+
+/// What it holds at most is there.
+void LawChecker::check_fits(const RunEvent& event) {
+  if (options_.sharing || !event.placement) return;
+  const Job& job = workload_.jobs[index(*event.job)];
+  const JobDetails* details = workload_.details_of(job);
   const auto has = usable(*event.gpu, event.placement);
   if (!has) return;
   const auto* size = std::get_if<BySize>(&workload_.requests[job.request].wanted);
@@ -444,7 +524,8 @@ void LawChecker::finished(const RunEvent& event) {
   JobAccount* account = running(event);
   if (account == nullptr) return;
   if (event.at < account->begin) violation(event, "it ends before it begins");
-  leave(*event.job, event.at);
+  check_fits(event);
+  if (!leave(event, event.at)) return;
   check_work_done(event);
   account->state = JobState::finished;
   last_end_ = event.at;
@@ -461,7 +542,7 @@ void LawChecker::failed(const RunEvent& event) {
   }
   if (running(event) == nullptr) return;
   if (event.at < account.begin) violation(event, "it ends before it begins");
-  leave(*event.job, event.at);
+  if (!leave(event, event.at)) return;
   check_work_done(event);
   account.state = JobState::failed;
   ++failed_running_;
@@ -472,10 +553,9 @@ void LawChecker::ran_out(const RunEvent& event) {
   JobAccount* account = running(event);
   if (account == nullptr) return;
   if (event.at < account->begin) violation(event, "it ends before it begins");
-  leave(*event.job, event.at);
-  const auto had = usable(*event.gpu, event.placement);
-  if (had && !account->begins_beside_others)
-    account->more_than = std::max(*had, account->more_than.value_or(*had));
+  if (!leave(event, event.at)) return;
+  if (account->had && !account->begins_beside_others)
+    account->more_than = std::max(*account->had, account->more_than.value_or(*account->had));
   wait_again(*event.job, false, false);
   account->ran_out_last = true;
   last_end_ = event.at;
@@ -487,10 +567,9 @@ void LawChecker::stopped(const RunEvent& event) {
   const JobDetails* details = workload_.details_of(workload_.jobs[index(*event.job)]);
   if (details != nullptr && !details->restartable.value_or(true))
     violation(event, "it may not be restarted");
-  leave(*event.job, event.at);
-  const auto had = usable(*event.gpu, event.placement);
-  if (event.kind == Kind::restarted_early && had && !account->begins_beside_others)
-    account->more_than = std::max(*had, account->more_than.value_or(*had));
+  if (!leave(event, event.at)) return;
+  if (event.kind == Kind::restarted_early && account->had && !account->begins_beside_others)
+    account->more_than = std::max(*account->had, account->more_than.value_or(*account->had));
   wait_again(*event.job, false, event.kind == Kind::stopped);
 }
 
@@ -500,17 +579,19 @@ void LawChecker::checkpointed(const RunEvent& event) {
   const bool begun = event.at > account->begin;
   const Instant written = begun ? event.at + options_.checkpoint / 2 : event.at;
   if (begun && event.until != written) violation(event, "it is not written when it should be");
+  if (!leave(event, written)) return;
   account->saved = std::max(account->saved, written);
-  leave(*event.job, written);
   account->resumed = begun || account->done > 0;
   wait_again(*event.job, true, true);
 }
 
 void LawChecker::migrated(const RunEvent& event) {
   JobAccount& account = jobs_[index(*event.job)];
-  if (account.state != JobState::running || !account.placement)
+  if (account.seats.size() > 1) return violation(event, "a job of several places moves");
+  Seat& seat = account.seats.front();
+  if (account.state != JobState::running || !seat.placement)
     return violation(event, "it does not run on an instance");
-  if (account.gpu != *event.gpu) check_reserved(event);
+  if (seat.gpu != *event.gpu) check_reserved(event);
   const JobDetails* details = workload_.details_of(workload_.jobs[index(*event.job)]);
   if (details != nullptr && !details->movable.value_or(true))
     violation(event, "it may not be moved");
@@ -523,14 +604,14 @@ void LawChecker::migrated(const RunEvent& event) {
   if (*event.until < to->usable_from) violation(event, "it begins before the instance is made");
   if (*event.until < to->used_until) violation(event, "a process still uses the instance");
   check_memory(event);
-  Instance* from = find(account.gpu, *account.placement);
+  Instance* from = find(seat.gpu, *seat.placement);
   if (from == nullptr) return violation(event, "it does not run on an instance");
   std::erase(from->jobs, *event.job);
   from->used_until = std::max(from->used_until, *event.until);
   progress(account);
   to->jobs.push_back(*event.job);
-  account.gpu = *event.gpu;
-  account.placement = event.placement;
+  seat.gpu = *event.gpu;
+  seat.placement = event.placement;
   const auto known = speed(*event.job, *event.gpu, event.placement);
   account.speed_known = account.speed_known && known && !options_.sharing;
   account.speed = known.value_or(0);
@@ -549,10 +630,15 @@ void LawChecker::gpu_lost(const RunEvent& event) {
 
 void LawChecker::evicted(const RunEvent& event) {
   Gpu& gpu = gpus_[index(*event.gpu)];
-  if (running(event) == nullptr) return;
-  if (std::erase(gpu.to_evict, *event.job) == 0) return violation(event, "its GPU is not lost");
-  --evictions_due_;
-  leave(*event.job, event.at);
+  const JobAccount* account = running(event);
+  if (account == nullptr) return;
+  if (const auto due = std::ranges::find(gpu.to_evict, *event.job); due != gpu.to_evict.end()) {
+    gpu.to_evict.erase(due);
+    --evictions_due_;
+  } else if (account->here == account->seats.size()) {
+    return violation(event, "no GPU of its job is lost");
+  }
+  if (!leave(event, event.at)) return;
   wait_again(*event.job, false, event.kind == Kind::stopped);
 }
 
@@ -632,6 +718,7 @@ void LawChecker::check_times(const RunSummary& summary, const std::vector<JobOut
 
 void LawChecker::finish(const RunSummary& summary, const std::vector<JobOutcome>& outcomes) {
   if (evictions_due_ > 0) violation("jobs are still on a lost GPU");
+  if (!torn_.empty()) violation("a job has some of its processes only");
   check_jobs(summary, outcomes);
   if (outcomes.size() == jobs_.size()) check_times(summary, outcomes);
   const auto count = [&](Kind kind) { return counts_[static_cast<std::size_t>(kind)]; };

@@ -10,8 +10,10 @@
 // absent GPU, nor to walls and the fleet's own work; a job that ran out of memory starts again only
 // on more memory; jobs start by priority and then in the order of submission, if the scheduler
 // promises that; no user has more than the limits allow, and none takes a GPU that others reserved;
-// no job is overtaken for ever, if the scheduler promises that. And at the end: every job ended
-// once or waits, each did all of its work, and the run's summary agrees.
+// no job is overtaken for ever, if the scheduler promises that. The processes of a job of several
+// places begin and end at one time, all of them, lie to each other as the job asks, and do their
+// work at the speed of the slowest; what asks for a whole GPU gets that. And at the end: every job
+// ended once or waits, each did all of its work, and the run's summary agrees.
 
 #include <array>
 #include <optional>
@@ -86,11 +88,20 @@ class LawChecker final : public RunObserver {
         slices_used_until{};  // by processes on instances that were destroyed
     std::vector<JobId> to_evict;
   };
+  /// Where a process of a job is, if it is anywhere.
+  struct Seat {
+    bool taken = false;
+    GpuId gpu{};
+    std::optional<PlacementId> placement;
+  };
   /// What is known of a job.
   struct JobAccount {
     JobState state = JobState::absent;
-    GpuId gpu{};
-    std::optional<PlacementId> placement;
+    std::vector<Seat> seats;                 // by rank
+    std::size_t here = 0;                    // of its processes
+    Instant started{};                       // its processes were told to start
+    std::optional<RunEvent::Kind> leaves{};  // why its processes left last
+    std::optional<MiB> had{};                // the memory of the first that did
     Instant begin{}, counts_from{}, end{}, saved{};
     double done = 0, speed = 0;
     bool begun = false, speed_known = true, resumed = false, ran_out_last = false;
@@ -126,6 +137,12 @@ class LawChecker final : public RunObserver {
   void evicted(const RunEvent& event);
   void warned(const RunEvent& event);
 
+  /// The first process of the job starts, or of a job that has but one. False: it may not.
+  bool begins(const RunEvent& event);
+  /// Another does.
+  bool begins_with_others(const RunEvent& event);
+  /// All have started.
+  void check_together(const RunEvent& event);
   void check_rules(const RunEvent& event, const Gpu& gpu);
   void check_order(const RunEvent& event);
   void check_longest_wait(const RunEvent& event);
@@ -137,13 +154,16 @@ class LawChecker final : public RunObserver {
   void check_reserved(const RunEvent& event);
   void check_memory(const RunEvent& event);
   void check_work_done(const RunEvent& event);
+  void check_fits(const RunEvent& event);
   void check_jobs(const RunSummary& summary, const std::vector<JobOutcome>& outcomes);
   void check_times(const RunSummary& summary, const std::vector<JobOutcome>& outcomes);
 
   /// The job if it runs where the event says; otherwise null, with a violation.
   JobAccount* running(const RunEvent& event);
-  /// Its process is gone: it ran until now, and its place is free from `until` on.
-  void leave(JobId id, Instant until);
+  /// A process of the job is gone: its place is free from `until` on. Whether it was the last: the
+  /// job ran until now.
+  bool leave(const RunEvent& event, Instant until);
+  [[nodiscard]] const Request& request_of(const RunEvent& event) const;
   void progress(JobAccount& account);
   void wait_again(JobId id, bool work_is_kept, bool by_scheduler);
   [[nodiscard]] Instance* find(GpuId gpu, PlacementId placement);
@@ -166,6 +186,7 @@ class LawChecker final : public RunObserver {
                                                             // scheduler's
   std::optional<LongestWait> longest_;
   std::size_t evictions_due_ = 0;
+  std::set<JobId> torn_;                  // some of their processes have places and some have none
   std::array<std::size_t, 16> counts_{};  // by kind of event
   std::size_t failed_running_ = 0;
   std::optional<Instant> last_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "physics/link.hpp"
 #include "physics/power.hpp"
@@ -17,13 +18,16 @@ double seconds_of(Instant at) {
   return in_seconds(at.time_since_epoch());
 }
 
-/// Jobs on a GPU at one time, and what follows from them until there are others.
+/// A process: its job, and its rank among the processes of that.
+using Which = std::pair<std::size_t, std::uint32_t>;
+
+/// Processes on a GPU at one time, and what follows from them until there are others.
 struct Settled {
-  std::vector<std::pair<std::size_t, std::size_t>> which;  // with Process::seat
+  std::vector<std::pair<Which, std::size_t>> which;  // with Process::seat
   SlowPace pace;
 };
 
-/// A job's process, where it is and from when it makes progress.
+/// A process, where it is and from when it makes progress.
 struct Process {
   std::size_t gpu = 0;
   std::optional<PlacementId> placement;  // empty: the whole GPU with MIG off
@@ -31,7 +35,7 @@ struct Process {
   bool fits = true;                      // beside the others, where the instance is shared
   double from_s = 0;
   std::size_t seat = 0;  // another number after each move
-  // Of its last step: the time of all its work, and what it drew.
+  // Of its last step: the time of all its work if the others are as fast, and what it drew.
   double whole_s = 0, watts = 0;
   /// It has ended, and here it is late by less than a step: it goes on, but is in nobody's way.
   bool over = false;
@@ -60,6 +64,7 @@ class SlowWorld {
       for (; next < events.size() && seconds_of(events[next].at) <= now_s; ++next)
         take(events[next]);
       for (std::size_t gpu = 0; gpu < fleet_.gpus.size(); ++gpu) go(gpu, now_s, step_s);
+      work_all(now_s, step_s);
     }
     return run_;
   }
@@ -80,41 +85,31 @@ class SlowWorld {
 
   void take(const RunEvent& event) {
     const std::size_t job = event.job ? index(*event.job) : 0;
+    const Which which{job, event.rank.value_or(0)};
     using Kind = RunEvent::Kind;
-    if (event.job && event.kind != Kind::warned) held_.erase(job);
+    if (event.job && event.kind != Kind::warned) held_.erase(which);
     switch (event.kind) {
-      case Kind::started: {
-        double from_s = seconds_of(*event.until) + in_seconds(options_.process_start);
-        if (options_.world.slow_allocation && event.placement)
-          from_s += slower_s(instances_[index(*event.gpu)]);
-        if (restores_.contains(job)) from_s += in_seconds(options_.stops.checkpoint) / 2;
-        restores_.erase(job);
-        began_with_[job] = done_[job];
-        running_[job] = {.gpu = index(*event.gpu),
-                         .placement = event.placement,
-                         .share = event.share,
-                         .from_s = from_s,
-                         .seat = ++seats_};
-        held_[job] = {index(*event.gpu), event.placement};
-        if (event.share) running_[job].fits = fits(job, running_[job]);
+      case Kind::started:
+        start(which, event);
         break;
-      }
       case Kind::migrated:
-        running_[job].gpu = index(*event.gpu);
-        running_[job].placement = event.placement;
-        running_[job].seat = ++seats_;
+        running_[which].gpu = index(*event.gpu);
+        running_[which].placement = event.placement;
+        running_[which].seat = ++seats_;
         break;
       case Kind::checkpointed:
-        if (keeps(job) != Keeps::stateless && (event.until || done_[job] > 0))
+        if (event.counts() && keeps(job) != Keeps::stateless && (event.until || done_[job] > 0))
           restores_[job] = true;
-        running_.erase(job);
+        running_.erase(which);
         break;
       case Kind::stopped:
       case Kind::restarted_early:
       case Kind::ran_out:
       case Kind::evicted:
-        if (event.kind == Kind::ran_out && running_[job].share && running_[job].fits)
+        if (event.kind == Kind::ran_out && running_[which].share && running_[which].fits)
           ++run_.misjudged;
+        running_.erase(which);
+        if (!event.counts()) break;
         // What its last checkpoint holds is what it began with, or is written now.
         if (keeps(job) == Keeps::checkpoint) {
           if (!event.until) done_[job] = began_with_[job];
@@ -122,7 +117,6 @@ class SlowWorld {
         } else if (keeps(job) != Keeps::stateless) {
           done_[job] = 0;
         }
-        running_.erase(job);
         break;
       case Kind::gpu_lost:
         absent_[index(*event.gpu)] = true;
@@ -143,10 +137,35 @@ class SlowWorld {
       case Kind::failed:
         break;
       case Kind::finished:  // when, is found here
-        if (const auto late = running_.find(job); late != running_.end())
+        if (const auto late = running_.find(which); late != running_.end())
           late->second.over = late->second.whole_s > 0;
         break;
     }
+  }
+
+  /// All processes of a job start when they are told, and each takes as long as the slowest.
+  void start(const Which& which, const RunEvent& event) {
+    const std::size_t job = which.first;
+    if (event.counts()) {
+      restoring_[job] = restores_.erase(job) > 0;
+      began_with_[job] = done_[job];
+    }
+    double from_s = seconds_of(*event.until) + in_seconds(options_.process_start);
+    if (options_.world.slow_allocation && event.placement)
+      from_s += slower_s(instances_[index(*event.gpu)]);
+    if (restoring_[job]) from_s += in_seconds(options_.stops.checkpoint) / 2;
+    Process& process = running_[which];
+    process = {.gpu = index(*event.gpu),
+               .placement = event.placement,
+               .share = event.share,
+               .from_s = from_s,
+               .seat = ++seats_};
+    held_[which] = {index(*event.gpu), event.placement};
+    if (event.share) process.fits = fits(which, process);
+    for (auto& [other, of_job] : running_)
+      if (other.first == job) from_s = std::max(from_s, of_job.from_s);
+    for (auto& [other, of_job] : running_)
+      if (other.first == job) of_job.from_s = from_s;
   }
 
   double size_of(std::size_t job) const {
@@ -157,14 +176,14 @@ class SlowWorld {
   /// Whether the memory of the instance holds the job beside those that are there: each has the
   /// size that it asks for, in which the context of an only process is, and contexts take more
   /// where there are several.
-  bool fits(std::size_t job, const Process& process) const {
+  bool fits(const Which& which, const Process& process) const {
     double need = 0, processes = 0;
     for (const auto& [other, where] : held_) {
       if (where != std::pair(process.gpu, process.placement)) continue;
       ++processes;
-      need += size_of(other);
+      need += size_of(other.first);
     }
-    const auto& offload = workload_.speeds[workload_.jobs[job].speed].offload;
+    const auto& offload = workload_.speeds[workload_.jobs[which.first].speed].offload;
     if (offload) need -= static_cast<double>(offload->most.value);
     double contexts_mb = 0;
     if (process.share->mode == SharingMode::time_slicing) contexts_mb = 600 * processes;
@@ -252,7 +271,7 @@ class SlowWorld {
   SlowJob as_neighbour(std::size_t job, const Process& process) const {
     const GpuModel& here = model(process.gpu);
     SlowJob is;
-    is.instance = -1 - static_cast<int>(job);
+    is.instance = -static_cast<int>(process.seat);
     is.times = times_of(job, process);
     is.kappa = workload_.speeds[workload_.jobs[job].speed].kappa;
     const Profile* slice = profile(process);
@@ -286,47 +305,52 @@ class SlowWorld {
     return in_watts(gpu_power(model(gpu)).idle) * options_.world.power.idle_factor;
   }
 
-  /// A job goes a step at its pace.
+  /// A job goes a step at the pace of its slowest process.
   void work(std::size_t job, double now_s, double step_s) {
-    const Process& process = running_.at(job);
-    const auto [whole_s, watts] = std::pair(process.whole_s, process.watts);
-    if (!process.fits) ++run_.misjudged;
-    run_.joules[job] += watts * step_s;
+    double whole_s = 0;
+    for (const auto& [which, process] : running_) {
+      if (which.first != job) continue;
+      if (!process.fits) ++run_.misjudged;
+      run_.joules[job] += process.watts * step_s;
+      whole_s = std::max(whole_s, process.whole_s);
+    }
     done_[job] += whole_s > 0 ? step_s / whole_s : 1;
     if (done_[job] < 1) return;
     // It ended somewhere within the step.
     run_.ends_s[job] = now_s + step_s - (done_[job] - 1) * whole_s;
-    running_.erase(job);
+    std::erase_if(running_, [&](const auto& each) { return each.first.first == job; });
+  }
+
+  void work_all(double now_s, double step_s) {
+    std::set<std::size_t> jobs;
+    for (const auto& [which, process] : running_)
+      if (!run_.ends_s[which.first] && (process.over || process.from_s <= now_s))
+        jobs.insert(which.first);
+    for (const std::size_t job : jobs) work(job, now_s, step_s);
   }
 
   void go(std::size_t gpu, double now_s, double step_s) {
     if (absent_[gpu]) return;
-    std::vector<std::size_t> late;
-    std::vector<std::pair<std::size_t, std::size_t>> here;
-    for (const auto& [job, process] : running_) {
-      if (process.gpu != gpu || run_.ends_s[job]) continue;
-      if (process.over) {
-        late.push_back(job);
-      } else if (process.from_s <= now_s) {
-        here.emplace_back(job, process.seat);
-      }
-    }
-    for (const std::size_t job : late) work(job, now_s, step_s);
+    std::vector<std::pair<Which, std::size_t>> here;
+    for (const auto& [which, process] : running_)
+      if (process.gpu == gpu && !run_.ends_s[which.first] && !process.over &&
+          process.from_s <= now_s)
+        here.emplace_back(which, process.seat);
     SlowPace& pace = settled_[gpu].pace;
     if (here != settled_[gpu].which) {
       std::vector<SlowJob> jobs;
-      for (const auto& [job, seat] : here) jobs.push_back(as_neighbour(job, running_.at(job)));
+      for (const auto& [which, seat] : here)
+        jobs.push_back(as_neighbour(which.first, running_.at(which)));
       settled_[gpu].which = here;
       pace = pace_slowly(what_is_shared(gpu), jobs);
     }
     double draws_w = idle_w(gpu);
     run_.idle_j += idle_w(gpu) * step_s;
     for (std::size_t i = 0; i < here.size(); ++i) {
-      const std::size_t job = here[i].first;
+      Process& process = running_.at(here[i].first);
       draws_w += pace.watts[i];
-      running_.at(job).whole_s = pace.whole_s[i];
-      running_.at(job).watts = pace.watts[i];
-      work(job, now_s, step_s);
+      process.whole_s = pace.whole_s[i];
+      process.watts = pace.watts[i];
     }
     run_.energy_j += draws_w * step_s;
     run_.most_link = std::max(run_.most_link, pace.link);
@@ -344,10 +368,10 @@ class SlowWorld {
   std::vector<int> instances_;      // that exist, by GPU
   std::size_t seats_ = 0;
   std::vector<Settled> settled_;  // by GPU
-  std::map<std::size_t, Process> running_;
-  /// Jobs that hold memory, by the events alone.
-  std::map<std::size_t, std::pair<std::size_t, std::optional<PlacementId>>> held_;
-  std::map<std::size_t, bool> restores_;
+  std::map<Which, Process> running_;
+  /// Processes that hold memory, by the events alone.
+  std::map<Which, std::pair<std::size_t, std::optional<PlacementId>>> held_;
+  std::map<std::size_t, bool> restores_, restoring_;  // by job: its next process, the present one
   SlowRun run_;
 };
 
