@@ -70,6 +70,12 @@ void RunArguments::add_trace_options(CommandLine& command) {
   add("--limit", limit, "Traces: use only the first N records by arrival")
       ->check(whole_number(1))
       ->default_str("");
+  add("--several", several,
+      "Traces: what becomes of jobs that had several whole GPUs: they ask for as many GPUs with "
+      "MIG "
+      "off, for as many of the largest instances, or are left out, as are those of several "
+      "instances")
+      ->check(Check::one_of({words_of_several.begin(), words_of_several.end()}));
   add("--shares", shares,
       "Trace philly, which records no shares of GPUs: every job asks for a whole GPU, or for a "
       "share drawn from those of Alibaba's sharing pods")
@@ -375,6 +381,8 @@ Result<TraceOptions> RunArguments::read_trace_options(std::uint64_t with_seed) c
                   "leave it out");
   TraceOptions options;
   options.rule = rule == "nearest" ? ShareRule::nearest : ShareRule::round_up;
+  options.several = static_cast<SeveralGpus>(std::ranges::find(words_of_several, several) -
+                                             words_of_several.begin());
   options.shares = shares == "alibaba" ? Shares::alibaba : Shares::whole;
   options.processors_per_gpu = static_cast<std::int64_t>(processors_per_gpu);
   options.seed = with_seed;

@@ -16,7 +16,7 @@ namespace cleave::cli {
 /// The options that `simulate` and `compare` share, as they were given, and what they mean.
 struct RunArguments {
   std::string fleet, workload, trace, generate, rule = "round-up", compress = "1", profiles = "all";
-  std::string shares = "whole", gap = "60";
+  std::string shares = "whole", several = "gpus", gap = "60";
   std::uint64_t limit = 0, processors_per_gpu = 1;
   std::uint64_t seed = 1;
   bool json = false, timing = false, no_index = false, jitter = false;

@@ -43,17 +43,24 @@ Result<Pod> read_pod(const std::vector<std::string>& row, const Columns& columns
   if (pod.scheduled && *pod.scheduled < pod.created)
     cells.refuse(fmt::format("the pod is scheduled at {} before it is created at {}",
                              *pod.scheduled, pod.created));
-  if (pod.gpus == 1 && pod.thousandths == 0)
+  if (pod.gpus > 0 && pod.thousandths == 0)
     cells.refuse("the pod asks for a GPU but for none of its compute");
   if (cells.error) return std::unexpected(*cells.error);
   return pod;
 }
 
-std::optional<std::string> left_out_because(const Pod& pod) {
+std::optional<std::string> left_out_because(const Pod& pod, const TraceOptions& options) {
   if (!pod.scheduled) return "never scheduled";
   if (!pod.deleted) return "no recorded end";
-  if (pod.gpus > 1) return "several GPUs";
-  return std::nullopt;
+  return left_out_for_places(pod.gpus, options);
+}
+
+double seconds_run(const Pod& pod) {
+  return pod.scheduled && pod.deleted ? *pod.deleted - *pod.scheduled : 0;
+}
+
+double gpus_of(const Pod& pod) {
+  return static_cast<double>(pod.gpus * pod.thousandths) / whole_gpu_share;
 }
 
 }  // namespace
@@ -99,27 +106,23 @@ Result<Workload> read_alibaba2023(std::string_view text, const std::string& plac
     return fail(ErrorKind::bad_input, place, "the trace has no pod that asks for a GPU");
   order(pods, &Pod::created, options);
 
-  workload.read = pods.size();
   workload.notes["censored"] = 0;
-  const std::uint32_t speed = workload.intern(as_recorded());
+  Intake intake(workload, options, place);
   for (Pod& pod : pods) {
-    if (const auto reason = left_out_because(pod)) {
-      count(workload.left_out, *reason);
+    if (const auto reason = left_out_because(pod, options)) {
+      intake.leave_out(*reason, gpus_of(pod), seconds_run(pod));
       continue;
     }
     if (*pod.deleted == last_instant) ++workload.notes["censored"];
-    const auto arrival = arrival_at(pod.created, options, place);
-    if (!arrival) return std::unexpected(arrival.error());
-    const auto duration = duration_from_seconds(*pod.deleted - *pod.scheduled);
-    if (!duration) return fail_at(place, duration.error());
-    Job job;
-    job.id = std::move(pod.name);
-    job.arrival = *arrival;
-    job.duration = *duration;
-    job.speed = speed;
-    job.request =
-        workload.intern(Request{ByShare{static_cast<int>(pod.thousandths), options.rule}, {}});
-    workload.jobs.push_back(std::move(job));
+    const Request each{ByShare{static_cast<int>(pod.thousandths), options.rule}, {}};
+    const auto taken =
+        intake.take({.id = std::move(pod.name),
+                     .after = pod.created,
+                     .seconds = seconds_run(pod),
+                     .gpus = gpus_of(pod),
+                     .request = request_of_several(each, pod.gpus, Together::node, options),
+                     .speed = as_recorded()});
+    if (!taken) return std::unexpected(taken.error());
   }
   note_options(workload, "alibaba2023", options, {{"rule", std::string(name(options.rule))}});
   return workload;

@@ -91,7 +91,7 @@ Result<Workload> read_miso(std::string_view text, const std::string& place,
   if (options.limit && records->size() > *options.limit) records->resize(*options.limit);
 
   Workload workload;
-  workload.read = records->size();
+  Intake intake(workload, options, place);
   workload.notes["speeds_unreliable"] = 0;
   Random random(options.seed);
   double now = 0;
@@ -102,23 +102,23 @@ Result<Workload> read_miso(std::string_view text, const std::string& place,
     const MeasuredSpeed* measured =
         find_measured(MeasuredSet::miso, record.model, static_cast<int>(record.batch));
     if (measured == nullptr) {
-      count(workload.left_out, "speeds not measured");
+      intake.leave_out("speeds not measured", 1, record.seconds);
       continue;
     }
-    const auto arrival = arrival_at(arrives, options, place);
     const auto duration = duration_from_seconds(record.seconds);
-    if (!arrival || !duration) return fail_at(place, arrival ? duration.error() : arrival.error());
+    if (!duration) return fail_at(place, duration.error());
     workload.notes["speeds_unreliable"] += record.model == "deepspeech2" ? 1 : 0;
-    const auto [request, speed] = as_measured(*measured);
-    Job job;
-    job.id = fmt::format("miso-{:03}", record.number);
-    job.arrival = *arrival;
-    job.duration = *duration;
-    job.request = workload.intern(request);
-    job.speed = workload.intern(speed);
-    job.details = static_cast<std::uint32_t>(workload.details.size());
+    auto [request, speed] = as_measured(*measured);
+    const auto details = static_cast<std::uint32_t>(workload.details.size());
     workload.details.push_back(details_of(record, *duration));
-    workload.jobs.push_back(std::move(job));
+    const auto taken = intake.take({.id = fmt::format("miso-{:03}", record.number),
+                                    .after = arrives,
+                                    .seconds = record.seconds,
+                                    .gpus = 1,
+                                    .request = std::move(request),
+                                    .speed = std::move(speed),
+                                    .details = details});
+    if (!taken) return std::unexpected(taken.error());
   }
   note_options(workload, "miso", options,
                {{"gap_s", options.gap.decimal()}, {"seed", fmt::format("{}", options.seed)}});

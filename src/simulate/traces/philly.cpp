@@ -36,7 +36,7 @@ class ShareDraw {
     for (std::size_t i = 0; i < weights_.size(); ++i) weights_[i] = sharing_pods[i].pods;
   }
   int next() {
-    if (shares_ == Shares::whole) return 1000;
+    if (shares_ == Shares::whole) return whole_gpu_share;
     return sharing_pods[random_.weighted(weights_)].thousandths;
   }
 
@@ -57,8 +57,8 @@ Result<Record> read_record(const std::vector<std::string>& row, const Columns& c
   return record;
 }
 
-std::optional<std::string> left_out_because(const Record& record) {
-  if (record.gpus > 1) return "several GPUs";
+std::optional<std::string> left_out_because(const Record& record, const TraceOptions& options) {
+  if (const auto reason = left_out_for_places(record.gpus, options)) return reason;
   if (record.seconds <= 0) return "no run time";
   return std::nullopt;
 }
@@ -96,25 +96,25 @@ Result<Workload> read_philly(std::string_view text, const std::string& place,
     return fail(ErrorKind::bad_input, place, "the trace has no job that uses a GPU");
   order(records, &Record::submitted, options);
 
-  workload.read = records.size();
-  const std::uint32_t speed = workload.intern(as_recorded());
+  Intake intake(workload, options, place);
   ShareDraw shares(options);
   for (std::size_t i = 0; i < records.size(); ++i) {
     const Record& record = records[i];
-    if (const auto reason = left_out_because(record)) {
-      count(workload.left_out, *reason);
+    const auto gpus = static_cast<double>(record.gpus);
+    if (const auto reason = left_out_because(record, options)) {
+      intake.leave_out(*reason, gpus, record.seconds);
       continue;
     }
-    const auto arrival = arrival_at(record.submitted - records.front().submitted, options, place);
-    const auto duration = duration_from_seconds(record.seconds);
-    if (!arrival || !duration) return fail_at(place, arrival ? duration.error() : arrival.error());
-    Job job;
-    job.id = fmt::format("philly-{:06}", i + 1);
-    job.arrival = *arrival;
-    job.duration = *duration;
-    job.speed = speed;
-    job.request = workload.intern(Request{ByShare{shares.next(), options.rule}, {}});
-    workload.jobs.push_back(std::move(job));
+    const int share = record.gpus == 1 ? shares.next() : whole_gpu_share;
+    const Request each{ByShare{share, options.rule}, {}};
+    const auto taken =
+        intake.take({.id = fmt::format("philly-{:06}", i + 1),
+                     .after = record.submitted - records.front().submitted,
+                     .seconds = record.seconds,
+                     .gpus = gpus,
+                     .request = request_of_several(each, record.gpus, Together::anywhere, options),
+                     .speed = as_recorded()});
+    if (!taken) return std::unexpected(taken.error());
   }
   note_options(workload, "philly", options,
                {{"rule", std::string(name(options.rule))},

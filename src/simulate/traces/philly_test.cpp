@@ -32,19 +32,19 @@ TEST(Philly, SortsCountsAndLeavesOut) {
       "2017-10-01 00:00:02,5,0,0,b\n");
   ASSERT_TRUE(workload) << workload.error().text();
   EXPECT_EQ(workload->read, 4U);
-  ASSERT_EQ(workload->jobs.size(), 2U);
-  ASSERT_EQ(workload->left_out.size(), 2U);
-  EXPECT_EQ(workload->left_out[0].reason, "several GPUs");
-  EXPECT_EQ(workload->left_out[1].reason, "no run time");
+  ASSERT_EQ(workload->jobs.size(), 3U);
+  ASSERT_EQ(workload->left_out.size(), 1U);
+  EXPECT_EQ(workload->left_out[0].reason, "no run time");
   EXPECT_EQ(workload->notes.at("no_gpu"), 1U);
   EXPECT_EQ(workload->jobs[0].id, "philly-000001");
   EXPECT_EQ(workload->jobs[0].arrival, Instant{});
   EXPECT_EQ(workload->jobs[0].duration, std::chrono::milliseconds(100500));
-  EXPECT_EQ(workload->jobs[1].id, "philly-000004") << "numbered among all records";
-  EXPECT_EQ(workload->jobs[1].arrival,
+  EXPECT_EQ(text(workload->requests[workload->jobs[1].request]), "8 whole GPUs");
+  EXPECT_EQ(workload->jobs[2].id, "philly-000004") << "numbered among all records";
+  EXPECT_EQ(workload->jobs[2].arrival,
             Instant{} + std::chrono::hours(24) + std::chrono::seconds(20))
       << "across the end of a month";
-  EXPECT_EQ(share_of(*workload, workload->jobs[1]), 1000);
+  EXPECT_EQ(share_of(*workload, workload->jobs[2]), 1000);
   EXPECT_TRUE(workload->speeds[workload->jobs[1].speed].flat);
   EXPECT_EQ(workload->options.at("shares"), "whole");
   EXPECT_FALSE(workload->options.contains("seed")) << "nothing is drawn";

@@ -25,6 +25,7 @@ struct Resources {
   std::vector<std::string> gpu_types;
   std::optional<double> cpus;
   std::optional<MiB> memory;
+  std::optional<std::int64_t> nodes;
 };
 
 struct Record {
@@ -149,6 +150,8 @@ Resources read_resources(Cells& cells, std::string_view text, std::string_view n
       typed += number;
     } else if (key == "cpu") {
       resources.cpus = static_cast<double>(cells.whole(value, key, 0, 1'000'000));
+    } else if (key == "node") {
+      resources.nodes = cells.whole(value, key, 0, 1'000'000);
     } else if (key == "mem") {
       resources.memory = memory(value);
       if (!resources.memory)
@@ -211,7 +214,10 @@ Result<Record> read_record(const std::vector<std::string_view>& row, const Colum
   record.ended =
       record.started && !runs(record.state) && !(columns.end && no_time(row[*columns.end]));
   const double started = record.started ? read_time(cells, row[columns.start], "Start") : 0;
-  if (record.ended) record.seconds = read_duration(cells, row, columns, started);
+  // Of a job that still runs, what has elapsed so far.
+  const bool elapsed = columns.elapsed_seconds || columns.elapsed;
+  if (record.ended || (record.started && elapsed))
+    record.seconds = read_duration(cells, row, columns, started);
   const bool allocated = !trimmed(row[columns.allocated]).empty();
   if (allocated || !columns.requested) {
     record.resources = read_resources(cells, row[columns.allocated], "AllocTRES");
@@ -252,21 +258,48 @@ bool speaks_of_mig(std::string_view type) {
   return false;
 }
 
-/// The request of a job on one GPU; nullopt if its type refers to MIG but names no profile.
-std::optional<Request> request_of(const Resources& resources, ShareRule rule) {
-  const Request whole{ByShare{1000, rule}, {}};
-  if (resources.gpu_types.empty()) return whole;
-  const std::string& type = resources.gpu_types.front();
+/// What a job asks for that had one of this type; nullopt if the type refers to MIG but names no
+/// profile.
+std::optional<Request> request_of_type(std::string_view type, ShareRule rule) {
   if (auto profile = profile_at_end(type)) return Request{ByProfile{std::move(*profile)}, {}};
   if (speaks_of_mig(type)) return std::nullopt;
-  return whole;
+  return Request{ByShare{whole_gpu_share, rule}, {}};
 }
 
-std::optional<std::string> left_out_because(const Record& record) {
+/// A request, or why the job is left out.
+struct Asked {
+  Request request{Unknown{}, {}};
+  std::optional<std::string> left_out;
+};
+
+/// What each GPU or instance of the job is. Whole GPUs of different types are alike.
+Asked each_of(const Resources& resources, ShareRule rule) {
+  Asked asked{Request{ByShare{whole_gpu_share, rule}, {}}, {}};
+  for (std::size_t i = 0; i < resources.gpu_types.size(); ++i) {
+    auto request = request_of_type(resources.gpu_types[i], rule);
+    if (!request) return {{}, "unknown type of MIG"};
+    if (i > 0 && *request != asked.request) return {{}, "instances of several sizes"};
+    asked.request = std::move(*request);
+  }
+  return asked;
+}
+
+/// For a job that ran.
+Asked request_of(const Resources& resources, const TraceOptions& options) {
+  Asked asked = each_of(resources, options.rule);
+  if (asked.left_out) return asked;
+  asked.left_out = left_out_for_places(resources.gpus, options);
+  if (asked.left_out) return asked;
+  asked.request =
+      request_of_several(std::move(asked.request), resources.gpus,
+                         resources.nodes == 1 ? Together::node : Together::anywhere, options);
+  return asked;
+}
+
+std::optional<std::string> left_out_because(const Record& record, const Asked& asked) {
   if (!record.started) return "never started";
   if (!record.ended) return "still running";
-  if (record.resources.gpus > 1) return "several GPUs";
-  if (!request_of(record.resources, ShareRule::round_up)) return "unknown type of MIG";
+  if (asked.left_out) return asked.left_out;
   if (record.seconds <= 0) return "no run time";
   return std::nullopt;
 }
@@ -351,30 +384,28 @@ Result<Workload> read_sacct(std::string_view text, const std::string& place,
         "AllocTRES shows GPUs as gres/gpu where AccountingStorageTRES in slurm.conf tracks them");
   order(*records, &Record::submitted, options);
 
-  workload.read = records->size();
-  const std::uint32_t speed = workload.intern(as_recorded());
+  Intake intake(workload, options, place);
   DetailsTable details(workload);
   std::unordered_set<std::string_view> ids;
   for (const Record& record : *records) {
-    auto reason = left_out_because(record);
+    const auto gpus = static_cast<double>(record.resources.gpus);
+    Asked asked = request_of(record.resources, options);
+    auto reason = left_out_because(record, asked);
     if (!reason && !ids.insert(record.id).second) reason = "the same job again";
     if (reason) {
-      count(workload.left_out, *reason);
+      intake.leave_out(*reason, gpus, record.seconds);
       continue;
     }
     if (record.state != "COMPLETED")
       ++workload.notes[fmt::format("state_{}", lowercase(record.state))];
-    const auto arrival = arrival_at(record.submitted - records->front().submitted, options, place);
-    const auto duration = duration_from_seconds(record.seconds);
-    if (!arrival || !duration) return fail_at(place, arrival ? duration.error() : arrival.error());
-    Job job;
-    job.id = record.id;
-    job.arrival = *arrival;
-    job.duration = *duration;
-    job.speed = speed;
-    job.request = workload.intern(*request_of(record.resources, options.rule));
-    job.details = details.of(record.resources);
-    workload.jobs.push_back(std::move(job));
+    const auto taken = intake.take({.id = record.id,
+                                    .after = record.submitted - records->front().submitted,
+                                    .seconds = record.seconds,
+                                    .gpus = gpus,
+                                    .request = std::move(asked.request),
+                                    .speed = as_recorded(),
+                                    .details = details.of(record.resources)});
+    if (!taken) return std::unexpected(taken.error());
   }
   note_options(workload, "sacct", options, {{"rule", std::string(name(options.rule))}});
   return workload;

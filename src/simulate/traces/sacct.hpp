@@ -15,13 +15,15 @@
 // TYPE that ends in a profile's name ("1g.5gb", "a100_3g.20gb", "nvidia_h100_80gb_hbm3_1g.10gb")
 // means that profile, every other type a whole GPU. A MIG instance that the site counts under a
 // name of its own ("a100_10g"), or without types (AccountingStorageTRES=gres/gpu alone), looks like
-// a whole GPU. The job runs equally long on its profile and on every larger one. Its CPUs and host
-// memory are those of AllocTRES.
+// a whole GPU. A job may have had several GPUs, or instances of one size; where AllocTRES says
+// node=1, they lie on one node. The job runs equally long on its profile and on every larger one.
+// Its CPUs and host memory are those of AllocTRES.
 //
 // Job steps (123.batch, 123.0) are parts of their jobs and only counted (`steps`); elements of
 // arrays (123_4) are jobs. Jobs without a GPU are not part of the workload, and counted (`no_gpu`).
-// Left out, each under the first reason that applies: never started, still running, several GPUs,
-// unknown type of MIG, no run time, the same job again (a requeued job under --duplicates). A job
+// Left out, each under the first reason that applies: never started, still running, unknown type of
+// MIG, instances of several sizes, several GPUs where the options say so, no run time, the same job
+// again (a requeued job under --duplicates). A job
 // that did not end as COMPLETED is kept, runs for its recorded time and finishes; such jobs are
 // counted by state (`state_failed`, `state_timeout`).
 

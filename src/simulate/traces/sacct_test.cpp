@@ -49,15 +49,17 @@ TEST(Sacct, CountsJobsNotStepsAndReportsOmissions) {
                              "15|800|1010|30|COMPLETED|billing=4,cpu=4,mem=8G,node=1\n");
   ASSERT_TRUE(workload) << workload.error().text();
   EXPECT_EQ(workload->read, 12U);
-  ASSERT_EQ(workload->jobs.size(), 4U);
+  ASSERT_EQ(workload->jobs.size(), 6U);
   EXPECT_EQ(workload->jobs[0].id, "8_3");
   EXPECT_EQ(workload->jobs[0].arrival, Instant{}) << "jobs without a GPU do not start the trace";
-  EXPECT_EQ(workload->jobs[3].id, "7");
-  EXPECT_EQ(workload->jobs[3].arrival, Instant{} + std::chrono::seconds(100));
-  EXPECT_EQ(workload->jobs[3].duration, std::chrono::seconds(60));
+  EXPECT_EQ(text(workload->requests[workload->jobs[3].request]), "2 whole GPUs");
+  EXPECT_EQ(workload->jobs[4].request, workload->jobs[3].request)
+      << "types of whole GPUs are alike";
+  EXPECT_EQ(workload->jobs[5].id, "7");
+  EXPECT_EQ(workload->jobs[5].arrival, Instant{} + std::chrono::seconds(100));
+  EXPECT_EQ(workload->jobs[5].duration, std::chrono::seconds(60));
   EXPECT_EQ(left_out(*workload), (std::map<std::string, std::size_t>{{"never started", 2},
                                                                      {"still running", 1},
-                                                                     {"several GPUs", 2},
                                                                      {"unknown type of MIG", 1},
                                                                      {"no run time", 1},
                                                                      {"the same job again", 1}}));
@@ -96,6 +98,42 @@ TEST(Sacct, KnowsMigInstancesByTheEndOfTheirType) {
       EXPECT_EQ(text(workload->requests[0]), wanted);
     }
   }
+}
+
+TEST(Sacct, JobsMayHaveSeveralGpusOrInstances) {
+  const std::pair<const char*, const char*> resources[] = {
+      {"gres/gpu=4", "4 whole GPUs"},
+      {"gres/gpu=8,node=1", "8 whole GPUs on one node"},
+      {"gres/gpu=8,node=2", "8 whole GPUs"},
+      {"gres/gpu:a100=3,gres/gpu:h100=1,gres/gpu=4", "4 whole GPUs"},
+      {"gres/gpu:a100_1g.5gb=4,gres/gpu=4", "4 x 1g.5gb"},
+      {"gres/gpu:1g.5gb=4,node=1", "4 x 1g.5gb on one node"},
+      {"gres/gpu:a100_1g.5gb=2,gres/gpu:1g.5gb=2", "4 x 1g.5gb"},
+      {"gres/gpu:1g.5gb=4,gres/gpu:2g.10gb=1", "instances of several sizes"},
+      {"gres/gpu:1g.5gb=1,gres/gpu:a100=1", "instances of several sizes"},
+      {"gres/gpu:a100=2,gres/gpu:a100_3g=1", "unknown type of MIG"},
+      {"gres/gpu=100001", "more than 100000 GPUs"},
+  };
+  for (const auto& [had, wanted] : resources) {
+    SCOPED_TRACE(had);
+    const auto workload = with(had);
+    ASSERT_TRUE(workload) << workload.error().text();
+    EXPECT_EQ(
+        workload->jobs.empty() ? workload->left_out.at(0).reason : text(workload->requests.at(0)),
+        wanted);
+  }
+}
+
+TEST(Sacct, HoursOfJobsThatStillRunAreCounted) {
+  const auto workload =
+      read(header + "1|0|0|3600|RUNNING|gres/gpu=2\n" + "2|0|0|7200|COMPLETED|gres/gpu:1g.5gb=3\n" +
+           "3|0|Unknown|0|PENDING|gres/gpu=5\n");
+  ASSERT_TRUE(workload) << workload.error().text();
+  EXPECT_NEAR(workload->gpu_hours_read, 8, 1e-9);
+  ASSERT_EQ(workload->left_out.size(), 2U);
+  EXPECT_EQ(workload->left_out[0].reason, "still running");
+  EXPECT_NEAR(workload->left_out[0].gpu_hours, 2, 1e-9);
+  EXPECT_EQ(workload->left_out[1].gpu_hours, 0) << "never started";
 }
 
 TEST(Sacct, TakesTheRestOfTheMachine) {

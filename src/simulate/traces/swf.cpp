@@ -60,17 +60,22 @@ bool part_of_a_job(const Record& record) {
   return record.status >= first_part && record.status <= last_part;
 }
 
+/// As many as have these processors.
+std::int64_t gpus_for(std::int64_t processors, const TraceOptions& options) {
+  return (processors - 1) / options.processors_per_gpu + 1;
+}
+
 std::optional<std::string> left_out_because(const Record& record, const TraceOptions& options) {
   if (part_of_a_job(record)) return "part of a job";
   if (record.seconds <= 0) return record.status == cancelled ? "never started" : "no run time";
   if (record.processors <= 0) return "processors unknown";
-  if (record.processors > options.processors_per_gpu) return "several GPUs";
-  return std::nullopt;
+  return left_out_for_places(gpus_for(record.processors, options), options);
 }
 
-/// Rounded down to a thousandth, at least one.
+/// Rounded down to a thousandth, at least one; several GPUs are whole ones.
 int thousandths(std::int64_t processors, std::int64_t per_gpu) {
-  return static_cast<int>(std::max<std::int64_t>(1, 1000 * processors / per_gpu));
+  const std::int64_t of_one = std::min(processors, per_gpu);
+  return static_cast<int>(std::max<std::int64_t>(1, whole_gpu_share * of_one / per_gpu));
 }
 
 Result<std::vector<Record>> read_records(std::string_view text, const std::string& place) {
@@ -102,26 +107,27 @@ Result<Workload> read_swf(std::string_view text, const std::string& place,
   order(*records, &Record::submitted, options);
 
   Workload workload;
-  workload.read = records->size();
-  const std::uint32_t speed = workload.intern(as_recorded());
+  Intake intake(workload, options, place);
   for (const Record& record : *records) {
+    const double gpus = static_cast<double>(std::max<std::int64_t>(0, record.processors)) /
+                        static_cast<double>(options.processors_per_gpu);
     if (const auto reason = left_out_because(record, options)) {
-      count(workload.left_out, *reason);
+      intake.leave_out(*reason, gpus, record.seconds);
       continue;
     }
     if (record.status == failed) ++workload.notes["state_failed"];
     if (record.status == cancelled) ++workload.notes["state_cancelled"];
-    const auto arrival = arrival_at(record.submitted - records->front().submitted, options, place);
-    const auto duration = duration_from_seconds(record.seconds);
-    if (!arrival || !duration) return fail_at(place, arrival ? duration.error() : arrival.error());
-    Job job;
-    job.id = fmt::format("swf-{}", record.number);
-    job.arrival = *arrival;
-    job.duration = *duration;
-    job.speed = speed;
-    job.request = workload.intern(Request{
-        ByShare{thousandths(record.processors, options.processors_per_gpu), options.rule}, {}});
-    workload.jobs.push_back(std::move(job));
+    const Request each{
+        ByShare{thousandths(record.processors, options.processors_per_gpu), options.rule}, {}};
+    const auto taken =
+        intake.take({.id = fmt::format("swf-{}", record.number),
+                     .after = record.submitted - records->front().submitted,
+                     .seconds = record.seconds,
+                     .gpus = gpus,
+                     .request = request_of_several(each, gpus_for(record.processors, options),
+                                                   Together::anywhere, options),
+                     .speed = as_recorded()});
+    if (!taken) return std::unexpected(taken.error());
   }
   note_options(workload, "swf", options,
                {{"rule", std::string(name(options.rule))},

@@ -8,13 +8,14 @@
 // The format has processors, not GPUs: `--processors-per-gpu N` (default 1) says how many make one
 // whole GPU. A job on p <= N processors asks for the share p/N, rounded down to a thousandth so
 // that an exact seventh remains one, and runs equally long on the profile the share maps to and on
-// every larger one.
+// every larger one. A job on more asks for as many GPUs as have its processors. GPU-hours are
+// processor-hours divided by N.
 //
 // Left out, each under the first reason that applies: part of a job (status 2, 3, 4: one stretch of
 // a checkpointed job, whose summary is another line), never started (cancelled, without a run
 // time), no run time (unknown, or below half a second), processors unknown, several GPUs (more than
-// N processors). Failed and cancelled jobs that ran are kept, run for their recorded time and are
-// counted (`state_failed`, `state_cancelled`).
+// N processors) where the options say so. Failed and cancelled jobs that ran are kept, run for
+// their recorded time and are counted (`state_failed`, `state_cancelled`).
 
 #include "simulate/traces/trace.hpp"
 

@@ -40,18 +40,19 @@ TEST(Swf, SortsCountsAndLeavesOut) {
                              7);
   ASSERT_TRUE(workload) << workload.error().text();
   EXPECT_EQ(workload->read, 9U);
-  ASSERT_EQ(workload->jobs.size(), 3U);
+  ASSERT_EQ(workload->jobs.size(), 4U);
   EXPECT_EQ(workload->jobs[0].id, "swf-2");
-  EXPECT_EQ(workload->jobs[2].id, "swf-1");
-  EXPECT_EQ(workload->jobs[2].arrival, Instant{} + std::chrono::seconds(400))
+  EXPECT_EQ(text(workload->requests[workload->jobs[1].request]), "2 whole GPUs")
+      << "of seven processors each, for eight";
+  EXPECT_EQ(workload->jobs[3].id, "swf-1");
+  EXPECT_EQ(workload->jobs[3].arrival, Instant{} + std::chrono::seconds(400))
       << "from the first one on";
-  EXPECT_EQ(workload->jobs[2].duration, std::chrono::milliseconds(60500));
+  EXPECT_EQ(workload->jobs[3].duration, std::chrono::milliseconds(60500));
   std::map<std::string, std::size_t> left;
   for (const ReasonCount& entry : workload->left_out) left[entry.reason] = entry.count;
   EXPECT_EQ(left, (std::map<std::string, std::size_t>{{"never started", 1},
                                                       {"no run time", 1},
                                                       {"processors unknown", 1},
-                                                      {"several GPUs", 1},
                                                       {"part of a job", 2}}));
   EXPECT_EQ(workload->notes.at("state_failed"), 1U);
   EXPECT_EQ(workload->notes.at("state_cancelled"), 1U);
@@ -105,7 +106,18 @@ TEST(Swf, ReadsTheExample) {
   const auto workload = read_trace("swf:" + source_dir() + "/examples/traces/log.swf", options);
   ASSERT_TRUE(workload) << workload.error().text();
   EXPECT_EQ(workload->read, 7U);
-  EXPECT_EQ(workload->jobs.size(), 5U);
+  EXPECT_EQ(workload->jobs.size(), 6U);
+  EXPECT_EQ(text(workload->requests[workload->jobs[5].request]), "4 whole GPUs");
+}
+
+TEST(Swf, MoreGpusThanAJobMayHaveAreLeftOut) {
+  const auto workload = read(line(1, 0, "5", 100'000, 1, 1) + line(2, 0, "5", 1'000'000'000, 1, 1));
+  ASSERT_TRUE(workload) << workload.error().text();
+  ASSERT_EQ(workload->jobs.size(), 1U);
+  EXPECT_EQ(workload->requests[0].places, 100'000U);
+  ASSERT_EQ(workload->left_out.size(), 1U);
+  EXPECT_EQ(workload->left_out[0].reason, "more than 100000 GPUs");
+  EXPECT_NEAR(workload->gpu_hours_read, 1.0001e9 * 5 / 3600, 1e-3);
 }
 
 }  // namespace

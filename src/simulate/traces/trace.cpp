@@ -19,11 +19,11 @@ constexpr TraceFormat table[] = {
     {.name = "alibaba2023",
      .summary = "Alibaba cluster-trace-gpu-v2023, openb_pod_list_*.csv",
      .read = read_alibaba2023,
-     .options = "rule"},
+     .options = "rule several"},
     {.name = "philly",
      .summary = "Microsoft Philly as in Pollux's philly.csv",
      .read = read_philly,
-     .options = "rule shares"},
+     .options = "rule several shares"},
     {.name = "miso",
      .summary = "the 100 jobs of MISO's experiment, jobs_100.csv",
      .read = read_miso,
@@ -31,11 +31,11 @@ constexpr TraceFormat table[] = {
     {.name = "sacct",
      .summary = "Slurm, what sacct -P prints with AllocTRES",
      .read = read_sacct,
-     .options = "rule"},
+     .options = "rule several"},
     {.name = "swf",
      .summary = "Standard Workload Format",
      .read = read_swf,
-     .options = "rule processors-per-gpu"},
+     .options = "rule several processors-per-gpu"},
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 // workload records which records were left out, and by which rule a recorded demand became a
 // request; both are printed with every result.
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -19,11 +20,18 @@ namespace cleave {
 /// drawn in the proportions of the Alibaba 2023 pods that share a GPU.
 enum class Shares { whole, alibaba };
 
+/// What becomes of a job that had several whole GPUs: it asks for as many GPUs with MIG off, for as
+/// many of the largest instances, or is left out.
+enum class SeveralGpus { gpus, instances, left_out };
+inline constexpr std::array<std::string_view, 3> words_of_several = {"gpus", "instances",
+                                                                     "leave-out"};
+
 /// How to read a trace; some options apply to one format only.
 struct TraceOptions {
   ShareRule rule = ShareRule::round_up;
-  Ratio compress{1, 1};                 // arrivals come this many times faster; run times stay
-  std::optional<std::size_t> limit;     // only the first records by arrival
+  Ratio compress{1, 1};              // arrivals come this many times faster; run times stay
+  std::optional<std::size_t> limit;  // only the first records by arrival
+  SeveralGpus several = SeveralGpus::gpus;
   Shares shares = Shares::whole;        // philly
   Ratio gap{60, 1};                     // miso: mean time between two arrivals, seconds; above zero
   std::int64_t processors_per_gpu = 1;  // swf; at least 1

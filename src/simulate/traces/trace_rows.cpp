@@ -7,6 +7,14 @@
 
 namespace cleave {
 
+namespace {
+
+double hours(double gpus, double seconds) {
+  return gpus * seconds / 3600;
+}
+
+}  // namespace
+
 std::int64_t Cells::whole(std::string_view cell, std::string_view name, std::int64_t least,
                           std::int64_t most) {
   const auto value = parse_integer(trimmed(cell));
@@ -98,19 +106,59 @@ std::string Lines::place() const {
   return fmt::format("{}:{}", place_, line_);
 }
 
-void count(std::vector<ReasonCount>& counts, const std::string& reason) {
-  const auto found = std::ranges::find(counts, reason, &ReasonCount::reason);
-  if (found == counts.end()) {
-    counts.push_back({reason, 1});
-  } else {
-    ++found->count;
-  }
-}
-
 Result<Instant> arrival_at(double seconds, const TraceOptions& options, const std::string& place) {
   const auto after = duration_from_seconds(seconds / options.compress.value());
   if (!after) return fail_at(place, after.error());
   return Instant{} + *after;
+}
+
+Result<void> Intake::take(TakenRecord record) {
+  const auto arrival = arrival_at(record.after, *options_, *place_);
+  const auto duration = duration_from_seconds(record.seconds);
+  if (!arrival) return fail_at(*place_, arrival.error());
+  if (!duration) return fail_at(*place_, duration.error());
+  Job job;
+  job.id = std::move(record.id);
+  job.arrival = *arrival;
+  job.duration = *duration;
+  job.request = workload_->intern(record.request);
+  job.speed = workload_->intern(record.speed);
+  job.details = record.details;
+  workload_->jobs.push_back(std::move(job));
+  count(hours(record.gpus, record.seconds));
+  return {};
+}
+
+void Intake::leave_out(const std::string& reason, double gpus, double seconds) {
+  auto& counts = workload_->left_out;
+  auto found = std::ranges::find(counts, reason, &ReasonCount::reason);
+  if (found == counts.end()) found = counts.insert(counts.end(), {reason, 0});
+  ++found->count;
+  found->gpu_hours += hours(gpus, seconds);
+  count(hours(gpus, seconds));
+}
+
+void Intake::count(double gpu_hours) {
+  ++workload_->read;
+  workload_->gpu_hours_read += gpu_hours;
+}
+
+std::optional<std::string> left_out_for_places(std::int64_t places, const TraceOptions& options) {
+  if (places > 1 && options.several == SeveralGpus::left_out) return "several GPUs";
+  if (places > most_places) return fmt::format("more than {} GPUs", most_places);
+  return std::nullopt;
+}
+
+Request request_of_several(Request one, std::int64_t places, Together together,
+                           const TraceOptions& options) {
+  if (places == 1) return one;
+  const auto* const share = std::get_if<ByShare>(&one.wanted);
+  if (share != nullptr && share->thousandths == whole_gpu_share &&
+      options.several == SeveralGpus::gpus)
+    one.wanted = WholeGpu{};
+  one.places = static_cast<std::uint32_t>(places);
+  one.together = together;
+  return one;
 }
 
 SpeedModel as_recorded() {
@@ -123,6 +171,8 @@ void note_options(Workload& workload, std::string_view format, const TraceOption
                   std::initializer_list<std::pair<std::string, std::string>> own) {
   workload.options = {{"format", std::string(format)}, {"compress", options.compress.decimal()}};
   for (const auto& [key, value] : own) workload.options[key] = value;
+  if (options.several != SeveralGpus::gpus)
+    workload.options["several"] = words_of_several[static_cast<std::size_t>(options.several)];
   if (options.limit) workload.options["limit"] = fmt::format("{}", *options.limit);
 }
 

@@ -69,8 +69,45 @@ class Lines {
   std::size_t line_ = 0;
 };
 
-/// Counts one more record for `reason`.
-void count(std::vector<ReasonCount>& counts, const std::string& reason);
+/// A record that becomes a job.
+struct TakenRecord {
+  std::string id;
+  double after = 0;    // from the start of the trace until it arrived, in seconds
+  double seconds = 0;  // that it ran
+  double gpus = 0;     // that it had, as the trace counts them
+  Request request{Unknown{}, {}};
+  SpeedModel speed;
+  std::uint32_t details = Job::none;
+};
+
+/// Puts records into a workload, each as a job or among those left out, and adds up their
+/// GPU-hours.
+class Intake {
+ public:
+  /// `place` is the trace's name; all three outlive the intake.
+  Intake(Workload& workload, const TraceOptions& options, const std::string& place)
+      : workload_(&workload), options_(&options), place_(&place) {}
+
+  [[nodiscard]] Result<void> take(TakenRecord record);
+  /// `gpus` and `seconds` as far as the trace says them.
+  void leave_out(const std::string& reason, double gpus, double seconds);
+
+ private:
+  void count(double gpu_hours);
+
+  Workload* workload_;
+  const TraceOptions* options_;
+  const std::string* place_;
+};
+
+inline constexpr int whole_gpu_share = 1000;  // thousandths
+
+/// Why a job of so many GPUs or instances is left out, if it is.
+[[nodiscard]] std::optional<std::string> left_out_for_places(std::int64_t places,
+                                                             const TraceOptions& options);
+/// The request of a job that had `places` such at a time.
+[[nodiscard]] Request request_of_several(Request one, std::int64_t places, Together together,
+                                         const TraceOptions& options);
 
 /// Puts records in order of arrival, equal ones in the order of the file, and keeps only the first
 /// `options.limit`.

@@ -39,20 +39,52 @@ TEST(Alibaba2023, SortsCountsAndLeavesOut) {
       "late,1,1,1,1000,,LS,Succeeded,300,900,400\n"
       "early,1,1,1,460,,LS,Running,100,1000,100\n"  // ends at the trace's last instant
       "cpu,1,1,0,0,,BE,Succeeded,0,500,0\n"
-      "pending,1,1,8,1000,,LS,Pending,50,1000,\n"  // several GPUs too: the first reason counts
+      "pending,1,1,8,1000,,LS,Pending,50,1000,\n"
       "many,1,1,2,1000,,LS,Succeeded,60,500,70\n"
       "broken,1,1,1,100,,LS,Failed,200,260,200\n");
   ASSERT_TRUE(workload) << workload.error().text();
-  ASSERT_EQ(workload->jobs.size(), 3U);
+  ASSERT_EQ(workload->jobs.size(), 4U);
   EXPECT_EQ(workload->read, 5U);
-  EXPECT_EQ(left_out(*workload), "1 never scheduled; 1 several GPUs; ");
+  EXPECT_EQ(left_out(*workload), "1 never scheduled; ");
   EXPECT_EQ(workload->notes.at("no_gpu"), 1U);
   EXPECT_EQ(workload->notes.at("censored"), 1U);
-  EXPECT_EQ(workload->jobs[0].id, "early");
-  EXPECT_EQ(workload->jobs[2].id, "late");
-  EXPECT_EQ(workload->jobs[2].duration, std::chrono::seconds(500))
+  EXPECT_EQ(workload->jobs[1].id, "early");
+  EXPECT_EQ(workload->jobs[3].id, "late");
+  EXPECT_EQ(workload->jobs[3].duration, std::chrono::seconds(500))
       << "from when it was scheduled, not created";
-  EXPECT_EQ(workload->read, workload->jobs.size() + 2);
+  EXPECT_EQ(workload->read, workload->jobs.size() + 1);
+}
+
+TEST(Alibaba2023, PodsOfSeveralGpusHaveThemOnOneNode) {
+  const std::string rows =
+      "eight,1,1,8,1000,,LS,Succeeded,0,3600,0\n"
+      "halves,1,1,2,500,,LS,Succeeded,1,7201,1\n"
+      "one,1,1,1,1000,,LS,Succeeded,2,3602,2\n"
+      "pending,1,1,8,1000,,LS,Pending,5,1000,\n";
+  const auto asked = [&](SeveralGpus several) {
+    TraceOptions options;
+    options.several = several;
+    const auto workload = read(rows, options);
+    EXPECT_TRUE(workload);
+    EXPECT_NEAR(workload->gpu_hours_read, 11, 1e-9) << "as far as they are known";
+    double kept = 0, left = 0;
+    std::string texts;
+    for (const Job& job : workload->jobs) {
+      texts += text(workload->requests[job.request]) + "; ";
+      kept += workload->gpu_hours_of(job);
+    }
+    for (const ReasonCount& entry : workload->left_out) left += entry.gpu_hours;
+    EXPECT_NEAR(kept + left, workload->gpu_hours_read, 1e-9);
+    return texts + left_out(*workload);
+  };
+  EXPECT_EQ(asked(SeveralGpus::gpus),
+            "8 whole GPUs on one node; 2 x 500/1000 of a GPU on one node; 1000/1000 of a GPU; "
+            "1 never scheduled; ");
+  EXPECT_EQ(asked(SeveralGpus::instances),
+            "8 x 1000/1000 of a GPU on one node; 2 x 500/1000 of a GPU on one node; 1000/1000 of a "
+            "GPU; 1 never scheduled; ");
+  EXPECT_EQ(asked(SeveralGpus::left_out),
+            "1000/1000 of a GPU; 2 several GPUs; 1 never scheduled; ");
 }
 
 TEST(Alibaba2023, CompressesArrivalsOnlyAndLimits) {
@@ -81,6 +113,8 @@ TEST(Alibaba2023, NamesTheLineThatIsWrong) {
   EXPECT_EQ(read("a,1,1,1,1001,,,R,5,9,5\n").error().message,
             "gpu_milli is '1001', expected a whole number from 0 to 1000");
   EXPECT_EQ(read("a,1,1,1,0,,,R,5,9,5\n").error().message,
+            "the pod asks for a GPU but for none of its compute");
+  EXPECT_EQ(read("a,1,1,2,0,,,R,5,9,5\n").error().message,
             "the pod asks for a GPU but for none of its compute");
   EXPECT_EQ(read("a,1,1,1,9,,,R,5,9,5\na,1,1,1,9,,,R,5,9,5\n").error().message,
             "there are two pods named 'a'");
