@@ -6,6 +6,7 @@
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "model/asked_places.hpp"
+#include "model/instances_text.hpp"
 #include "model/share_rule_text.hpp"
 #include "model/workload/known_profiles.hpp"
 
@@ -130,14 +131,9 @@ Request read_size(JsonReader& in, const JobSizers& sizers) {
 std::optional<std::int64_t> read_instances(JsonReader& in, const Json& job, Request& each) {
   const auto text = job.find("instances");
   if (text == job.end() || !text->is_string()) return in.integer_if("instances", 1, most_places);
-  const auto stated = parse_instances(in.text("instances"));
+  const auto stated = parse_instances(in.text("instances"), in.place());
   if (!stated) {
-    in.refuse("instances",
-              fmt::format("'{}' does not say how many instances of which profile",
-                          shown(text->get_ref<const std::string&>())),
-              fmt::format("write COUNTxPROFILE, such as 4x1g.5gb, or a number beside their size; "
-                          "at most {}",
-                          most_places));
+    in.refuse("instances", stated.error().message, stated.error().remedy);
     return std::nullopt;
   }
   if (!std::holds_alternative<Unknown>(each.wanted))
@@ -145,7 +141,7 @@ std::optional<std::int64_t> read_instances(JsonReader& in, const Json& job, Requ
               "give a number here, or leave the other size out");
   check_profile(in, "instances", stated->profile);
   each.wanted = ByProfile{stated->profile};
-  return stated->count;
+  return stated->places;
 }
 
 Together read_together(JsonReader& in) {

@@ -100,15 +100,15 @@ std::string workload_text(const Workload& workload) {
   std::vector<bool> written(workload.services.size());  // by service
   for (const Job& job : workload.jobs) {
     const JobDetails* details = workload.details_of(job);
-    const auto service = details == nullptr ? std::nullopt : details->service;
-    if (service && written[*service]) continue;
+    const bool replica = details != nullptr && details->service;
+    if (replica && written[*details->service]) continue;
     Json line{{"id", job.id}, {"arrival_s", in_seconds(job.arrival.time_since_epoch())}};
     write_request(line, workload.requests[job.request]);
     write_speed(line, workload.speeds[job.speed], job.duration);
     if (details != nullptr) write_details(line, *details);
-    if (service) {
-      written[*service] = true;
-      write_service(line, workload.services[*service]);
+    if (replica) {
+      written[*details->service] = true;
+      write_service(line, workload.services[*details->service]);
     }
     lines += line.dump();
     lines += '\n';
