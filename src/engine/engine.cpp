@@ -5,6 +5,7 @@
 
 #include "base/format.hpp"
 #include "base/overloads.hpp"
+#include "placement/gang_room.hpp"
 
 namespace cleave {
 
@@ -44,9 +45,14 @@ Engine::Engine(const SchedulerSpec& spec, std::unique_ptr<Scheduler> scheduler,
       service_(setup.fleet.size()),
       own_refusals_(refusals == nullptr ? std::make_unique<Refusals>() : nullptr),
       refusals_(refusals == nullptr ? own_refusals_.get() : refusals),
+      gangs_(setup.gangs),
       most_memory_(most_memory_of(setup.fleet)) {
   if (setup.kinds && facts_ != nullptr && !spec.row->kinds)
     kinds_refused_ = fmt::format("scheduler '{}' takes batches only", spec.row->name);
+  if (!spec.row->several)
+    several_refused_ =
+        fmt::format("scheduler '{}' takes no jobs of several GPUs or instances, nor of whole GPUs",
+                    spec.row->name);
   for (const GpuState& gpu : setup.fleet.gpus()) {
     kinds_.push_back(gpu.kind);
     room_[gpu.kind] = room_[gpu.kind] | setup.fleet.graph(gpu).free(gpu.occupied);
@@ -57,8 +63,11 @@ Engine::Engine(const SchedulerSpec& spec, std::unique_ptr<Scheduler> scheduler,
 
 bool Engine::servable(RequestId request) const {
   const ResolvedRequest& resolved = (*requests_)[request];
+  if (!several_refused_.empty() && seated_together(resolved.request)) return false;
   for (std::size_t kind = 0; kind < room_.size(); ++kind)
-    if (resolved.holds[kind].meets(room_[kind])) return scheduler_->serves(request);
+    if (resolved.holds[kind].meets(room_[kind]))
+      return scheduler_->serves(request) &&
+             (resolved.request.places == 1 || scheduler_->seats_all(request));
   return false;
 }
 
@@ -81,6 +90,7 @@ void Engine::on(const Event& event, Instant now, std::vector<Command>& commands)
   const std::size_t before = commands.size();
   if (!begun_) begin(now, commands);
   tell(event, now, commands);
+  if (gangs_) note_starts(std::span(commands).subspan(before));
   if (forecaster_ != nullptr) forget_restarted(std::span(commands).subspan(before));
 }
 
@@ -133,21 +143,47 @@ void Engine::on_submitted(const Submitted& submitted, Instant now, std::vector<C
 
 void Engine::enqueue(JobId job, RequestId request, Instant now, std::vector<Command>& commands) {
   if (!servable(request)) {
-    const std::string_view own =
-        scheduler_->serves(request) ? std::string_view() : scheduler_->why_not(request);
-    commands.push_back(RejectJob{job, own.empty() ? no_room : own});
+    commands.push_back(RejectJob{job, why_not_servable(request)});
     return;
   }
   set_request(job, request);
   scheduler_->on(Submitted{job, request}, now, commands);
 }
 
+std::string_view Engine::why_not_servable(RequestId request) {
+  const Request& asked = (*requests_)[request].request;
+  if (!several_refused_.empty() && seated_together(asked)) return several_refused_;
+  if (!scheduler_->serves(request)) {
+    const std::string_view own = scheduler_->why_not(request);
+    return own.empty() ? no_room : own;
+  }
+  if (asked.places == 1 || scheduler_->seats_all(request)) return no_room;
+  std::string& reason = too_many_[request];
+  if (reason.empty()) reason = fmt::format("the fleet never has {} at a time", text(asked));
+  return reason;
+}
+
 void Engine::set_request(JobId job, RequestId request) {
-  if (request_of_.size() <= index(job)) request_of_.resize(index(job) + 1);
-  request_of_[index(job)] = request;
+  const auto set = [&](JobId process) {
+    if (request_of_.size() <= index(process)) request_of_.resize(index(process) + 1);
+    request_of_[index(process)] = request;
+  };
+  set(job);
+  if (!of_gang(job)) return;
+  const Gang gang = facts_->gang(job);
+  for (std::uint32_t rank = 0; rank < gang.size; ++rank) set(gang.member(rank));
 }
 
 void Engine::on_finished(JobId job, Instant now, std::vector<Command>& commands) {
+  if (running_gangs_.runs(job)) {
+    // The leader comes last, as schedulers are told.
+    for (const RunningGangs::Process& process : running_gangs_.take(job))
+      if (process.job != job) release(process.job, now, commands);
+  }
+  release(job, now, commands);
+}
+
+void Engine::release(JobId job, Instant now, std::vector<Command>& commands) {
   forget(job);
   const auto guest = guests_.empty() ? guests_.end() : guests_.find(job);
   if (guest == guests_.end()) return scheduler_->on(Finished{job}, now, commands);
@@ -172,6 +208,9 @@ void Engine::requeue(JobId job, RequestId request, Instant now, std::vector<Comm
 
 void Engine::on_adopted(const Adopted& adopted, Instant now, std::vector<Command>& commands) {
   set_request(adopted.job, adopted.request);
+  if (of_gang(adopted.job))
+    running_gangs_.started(facts_->gang(adopted.job),
+                           {adopted.job, adopted.gpu, adopted.placement});
   if (servable(adopted.request) && scheduler_->adopt(adopted, now, commands)) return;
   guests_.emplace(adopted.job, adopted);
   ++service_[index(adopted.gpu)].guests;
@@ -187,7 +226,7 @@ void Engine::requeue_guests(GpuId gpu, std::optional<PlacementId> placement, Ins
   for (const JobId job : homeless) {
     guests_.erase(job);
     --service_[index(gpu)].guests;
-    enqueue(job, request_of(job), now, commands);
+    if (!of_gang(job)) enqueue(job, request_of(job), now, commands);
   }
 }
 
@@ -229,6 +268,10 @@ void Engine::on_lost(GpuId gpu, Instant now, std::vector<Command>& commands) {
   requeue_guests(gpu, std::nullopt, now, commands);
   service_[index(gpu)].lost = true;
   see_to(gpu, now, commands);
+  if (running_gangs_.empty()) return;
+  disband(
+      running_gangs_.on(gpu),
+      [&](const RunningGangs::Process& process) { return process.gpu == gpu; }, now, commands);
 }
 
 void Engine::on_returned(GpuId gpu, Instant now, std::vector<Command>& commands) {
@@ -243,6 +286,13 @@ void Engine::on_gone(const InstanceGone& gone, Instant now, std::vector<Command>
   if (gone.placement) requeue_guests(gone.gpu, gone.placement, now, commands);
   if (service_[index(gone.gpu)].told != Service::Told::lost) scheduler_->on(gone, now, commands);
   see_to(gone.gpu, now, commands);
+  if (running_gangs_.empty()) return;
+  disband(
+      running_gangs_.on(gone.gpu, gone.placement),
+      [&](const RunningGangs::Process& process) {
+        return process.gpu == gone.gpu && process.placement == gone.placement;
+      },
+      now, commands);
 }
 
 void Engine::begin(Instant now, std::vector<Command>& commands) {
@@ -276,6 +326,7 @@ void Engine::on_woken(Instant now, std::vector<Command>& commands) {
 void Engine::on_out_of_memory(const OutOfMemory& died, Instant now,
                               std::vector<Command>& commands) {
   forget(died.job);
+  if (of_gang(died.job)) return on_gang_out_of_memory(died, now, commands);
   const auto larger = died.had ? raised(died.job, MiB{died.had->value + 1}) : std::nullopt;
   if (!larger) {
     commands.push_back(FailJob{died.job});
@@ -298,6 +349,7 @@ void Engine::on_report(const MemoryReported& reported, Instant now,
   if (!larger) return;
   forget(reported.job);
   commands.push_back(StopJob{reported.job, StopJob::Why::forecast});
+  if (of_gang(reported.job)) return restart_gang(reported.job, *larger, now, commands);
   requeue(reported.job, *larger, now, commands);
 }
 

@@ -20,6 +20,12 @@
 // a GPU is withdrawn or is back. How long one rests after a refusal is kept in Refusals
 // (refusals.hpp), which may outlive the engine.
 //
+// The processes of a gang (JobFacts::gang) begin and end together. The driver submits the leader,
+// and tells of its end once, when all have ended. A scheduler starts all in one answer; each has
+// its own number and place. When one of them loses its place, runs out of memory or is stopped, the
+// engine stops the others, and the leader waits again; as it does when an engine that is made anew
+// hears of a part of them only. A scheduler that does not take them never hears of them.
+//
 // An engine may be made at any moment, of any scheduler, while work runs: after a crash, or when
 // another scheduler is to decide. Its fleet is what is there, with each instance of ours as idle
 // even if a job runs on it. First it is told, in any order: GpuLost of those that are gone (which
@@ -35,6 +41,7 @@
 // scheduler knows besides - which class a GPU serves, which jobs were measured, when one began - is
 // lost unless the scheduler's header says otherwise.
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -42,6 +49,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/gangs.hpp"
 #include "engine/refusals.hpp"
 #include "engine/scheduler.hpp"
 #include "forecast/memory/forecaster.hpp"
@@ -66,7 +74,9 @@ class Engine {
   void settle(Instant now, std::vector<Command>& commands) {
     const std::size_t before = commands.size();
     if (!begun_) begin(now, commands);
+    if (gangs_ && !settled_) stop_incomplete(now, commands);
     scheduler_->settle(now, commands);
+    if (gangs_) note_starts(std::span(commands).subspan(before));
     if (forecaster_ != nullptr) forget_restarted(std::span(commands).subspan(before));
   }
 
@@ -88,13 +98,38 @@ class Engine {
     std::uint32_t guests = 0;
   };
 
+  // Gangs (engine_gangs.cpp).
+
+  /// Whether the job is a process of a gang.
+  [[nodiscard]] bool of_gang(JobId job) const {
+    return gangs_ && (*requests_)[request_of(job)].request.places > 1;
+  }
+  /// Processes that begin with these commands.
+  void note_starts(std::span<const Command> commands);
+  /// The gang runs no more: what is left of it is stopped. `gone` says which processes have ended
+  /// already, as the scheduler knows; `ended` has too, and the scheduler does not.
+  using IsGone = std::function<bool(const RunningGangs::Process&)>;
+  void stop_gang(JobId leader, const IsGone& gone, std::optional<JobId> ended, Instant now,
+                 std::vector<Command>& commands);
+  /// These have lost some of their processes, and wait again.
+  void disband(const std::vector<JobId>& leaders, const IsGone& gone, Instant now,
+               std::vector<Command>& commands);
+  void on_gang_out_of_memory(const OutOfMemory& died, Instant now, std::vector<Command>& commands);
+  /// The process has ended; all wait again, with this request.
+  void restart_gang(JobId process, RequestId request, Instant now, std::vector<Command>& commands);
+  /// Those of which only a part was adopted.
+  void stop_incomplete(Instant now, std::vector<Command>& commands);
+
   /// Whether some GPU has, or may get, a place for the request, and the scheduler would use it.
   [[nodiscard]] bool servable(RequestId request) const;
+  [[nodiscard]] std::string_view why_not_servable(RequestId request);
   void tell(const Event& event, Instant now, std::vector<Command>& commands);
   void on_submitted(const Submitted& submitted, Instant now, std::vector<Command>& commands);
   void on_out_of_memory(const OutOfMemory& died, Instant now, std::vector<Command>& commands);
   void on_report(const MemoryReported& reported, Instant now, std::vector<Command>& commands);
   void on_adopted(const Adopted& adopted, Instant now, std::vector<Command>& commands);
+  /// The job, or a process of a gang, has left its place.
+  void release(JobId job, Instant now, std::vector<Command>& commands);
   void on_finished(JobId job, Instant now, std::vector<Command>& commands);
   void on_lost(GpuId gpu, Instant now, std::vector<Command>& commands);
   void on_returned(GpuId gpu, Instant now, std::vector<Command>& commands);
@@ -138,8 +173,13 @@ class Engine {
   std::vector<Service> service_;            // by GPU
   std::unique_ptr<Refusals> own_refusals_;  // where none were given
   Refusals* refusals_;
-  std::string kinds_refused_;  // why no service or lease is taken; empty: they are
-  bool begun_ = false;         // anything was told
+  std::string kinds_refused_;                  // why no service or lease is taken; empty: they are
+  bool gangs_ = false;                         // jobs of several places may come
+  std::string several_refused_;                // why they are not taken; empty: they are
+  std::map<RequestId, std::string> too_many_;  // why: the fleet never has as many
+  RunningGangs running_gangs_;
+  bool settled_ = false;
+  bool begun_ = false;  // anything was told
   bool paused_ = false;
   std::map<JobId, Adopted> guests_;  // jobs that run without the scheduler's knowing, and where
   std::set<std::pair<Instant, GpuId>> resting_;  // until when

@@ -90,7 +90,11 @@ class Scheduler {
   /// Whether a job with this request could ever start, where some GPU has room for it; asked when a
   /// job comes and before one is stopped for want of memory.
   virtual bool serves(RequestId /*request*/) { return true; }
-  /// Why it does not, to be read before the next event; empty where there is nothing to say.
+  /// Whether as many places as the request asks for, where it is for several, can ever be had at a
+  /// time; asked where it serves the request.
+  virtual bool seats_all(RequestId /*request*/) { return true; }
+  /// Why it does not serve it, to be read before the next event; empty where there is nothing to
+  /// say.
   virtual std::string_view why_not(RequestId /*request*/) { return {}; }
   /// A lease runs that would do with this request, or needs it again: it goes where an instance for
   /// that is free, or stays.

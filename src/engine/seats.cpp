@@ -21,6 +21,21 @@ Seats::Seats(const Fleet& fleet) : fleet_(fleet) {
       starts[id] = static_cast<std::uint8_t>(geometry[id].start);
   }
   holders_.assign(fleet.size() * width_, nobody);
+  absence_.reserve(fleet.size());
+  for (const GpuState& gpu : fleet.gpus())
+    absence_.push_back(gpu.absent ? static_cast<std::uint8_t>(Absence::withdrawn) : 0);
+}
+
+void Seats::set_absent(GpuId gpu, Absence why, bool absent) {
+  const auto reason = static_cast<std::uint8_t>(why);
+  std::uint8_t& reasons = absence_[index(gpu)];
+  reasons = static_cast<std::uint8_t>(absent ? reasons | reason : reasons & ~reason);
+  if (fleet_[gpu].absent == (reasons != 0)) return;
+  if (reasons != 0) {
+    fleet_.withdraw(gpu);
+  } else {
+    fleet_.restore(gpu);
+  }
 }
 
 std::vector<JobId> Seats::all_at(GpuId gpu, PlacementId placement) const {
@@ -43,6 +58,27 @@ void Seats::sit(Waiting job, GpuId gpu, PlacementId placement) {
   holders_[cell(gpu, placement)] = job.job;
 }
 
+void Seats::sit_whole(Waiting job, GpuId gpu) {
+  if (seats_.size() <= index(job.job)) seats_.resize(index(job.job) + 1);
+  seats_[index(job.job)] = {gpu, 0, job.request, true, true};
+  whole_[gpu] = job.job;
+  set_absent(gpu, Absence::whole, true);
+}
+
+void Seats::start_whole(Waiting job, GpuId gpu, std::vector<Command>& commands) {
+  for (const PlacementId idle : fleet_[gpu].idle) destroy(gpu, idle, commands);
+  commands.emplace_back(StartOnWholeGpu{job.job, gpu});
+  sit_whole(job, gpu);
+}
+
+bool Seats::adopt_whole(const Adopted& adopted) {
+  const GpuState& state = fleet_[adopted.gpu];
+  if (!(state.held | state.idle | state.walls).empty() || whole_.contains(adopted.gpu))
+    return false;
+  sit_whole({adopted.job, adopted.request}, adopted.gpu);
+  return true;
+}
+
 bool Seats::adopt(const Adopted& adopted) {
   if (!adopted.placement || !fleet_[adopted.gpu].idle.contains(*adopted.placement)) return false;
   fleet_.hold(adopted.gpu, *adopted.placement);
@@ -63,7 +99,13 @@ bool Seats::adopt_shared(const Adopted& adopted) {
 
 std::vector<Waiting> Seats::hear(const InstanceGone& gone) {
   std::vector<Waiting> homeless;
-  if (!gone.placement) return homeless;
+  if (!gone.placement) {
+    if (const auto whole = whole_.find(gone.gpu); whole != whole_.end()) {
+      const JobId job = whole->second;
+      homeless.push_back({job, leave(job).request});
+    }
+    return homeless;
+  }
   if (fleet_[gone.gpu].held.contains(*gone.placement))
     for (const JobId job : all_at(gone.gpu, *gone.placement))
       homeless.push_back({job, leave(job).request});
@@ -101,6 +143,11 @@ JobSeat Seats::leave(JobId job) {
   // Read before it is written: what has just been written in parts is slow to read as a whole.
   const JobSeat seat = std::exchange(seats_[index(job)], JobSeat{});
   assert(seat.taken);
+  if (seat.whole) {
+    whole_.erase(seat.gpu);
+    set_absent(seat.gpu, Absence::whole, false);
+    return seat;
+  }
   if (!sharers_.empty()) {
     const auto shared = sharers_.find(cell(seat.gpu, seat.placement));
     if (shared != sharers_.end()) {
@@ -151,23 +198,27 @@ std::vector<Waiting> Seats::hear(const GpuLost& lost) {
     holders_[where] = nobody;
     sharers_.erase(where);
   }
-  fleet_.withdraw(gpu);
+  set_absent(gpu, Absence::withdrawn, true);
+  if (const auto whole = whole_.find(gpu); whole != whole_.end()) {
+    const JobId job = whole->second;
+    homeless.push_back({job, leave(job).request});
+  }
   fleet_.clear(gpu);
   return homeless;
 }
 
 std::vector<Waiting> Seats::hear(const GpuWithdrawn& withdrawn) {
-  fleet_.withdraw(withdrawn.gpu);
+  set_absent(withdrawn.gpu, Absence::withdrawn, true);
   return {};
 }
 
 std::vector<Waiting> Seats::hear(const GpuRestored& restored) {
-  fleet_.restore(restored.gpu);
+  set_absent(restored.gpu, Absence::withdrawn, false);
   return {};
 }
 
 std::vector<Waiting> Seats::hear(const GpuReturned& returned) {
-  fleet_.restore(returned.gpu);
+  set_absent(returned.gpu, Absence::withdrawn, false);
   return {};
 }
 

@@ -19,6 +19,7 @@ struct JobSeat {
   PlacementId placement = 0;
   RequestId request{};
   bool taken = false;
+  bool whole = false;  // the GPU, with MIG off; the placement says nothing
 };
 
 /// The events that Seats hears.
@@ -51,6 +52,11 @@ class Seats {
   /// The same on an instance that may be shared, perhaps beside others that were started this way.
   void start_shared(Waiting job, GpuId gpu, PlacementId placement, InstanceShare share,
                     std::vector<Command>& commands);
+  /// Starts a waiting job on the GPU with MIG off: destroys its idle instances, which must be all
+  /// that is there. Until the job leaves, the fleet shows the GPU as one that takes no work.
+  void start_whole(Waiting job, GpuId gpu, std::vector<Command>& commands);
+  /// The job has the GPU in this way already; false where the fleet shows anything there.
+  bool adopt_whole(const Adopted& adopted);
   /// The job runs there already, on an instance that is idle in the fleet; false where there is
   /// none.
   bool adopt(const Adopted& adopted);
@@ -75,13 +81,7 @@ class Seats {
   void destroy(GpuId gpu, PlacementId placement, std::vector<Command>& commands);
 
   /// The GPU, which takes work, takes none for the moment, or again.
-  void set_aside(GpuId gpu, bool aside) {
-    if (aside) {
-      fleet_.withdraw(gpu);
-    } else {
-      fleet_.restore(gpu);
-    }
-  }
+  void set_aside(GpuId gpu, bool aside) { set_absent(gpu, Absence::aside, aside); }
 
   // What becomes of seats and fleet with the events that change these alone. Each returns the jobs
   // that wait again.
@@ -95,6 +95,10 @@ class Seats {
   std::vector<Waiting> hear(const GpuReturned& returned);
 
  private:
+  /// Why the fleet shows a GPU as absent; there may be several reasons.
+  enum class Absence : std::uint8_t { withdrawn = 1, aside = 2, whole = 4 };
+  void set_absent(GpuId gpu, Absence why, bool absent);
+  void sit_whole(Waiting job, GpuId gpu);
   /// What is held side by side on a GPU starts at different slices.
   [[nodiscard]] std::size_t cell(GpuId gpu, PlacementId placement) const {
     return index(gpu) * width_ + starts_[fleet_[gpu].kind][placement];
@@ -112,6 +116,8 @@ class Seats {
   std::vector<JobSeat> seats_;       // by job
   std::vector<JobId> holders_;       // by GPU and start; `nobody` where no job is
   std::map<std::size_t, std::vector<JobId>> sharers_;  // the same of those that may be shared
+  std::map<GpuId, JobId> whole_;                       // those that have the GPU with MIG off
+  std::vector<std::uint8_t> absence_;                  // by GPU: reasons
 };
 
 }  // namespace cleave

@@ -31,6 +31,13 @@ void Holders::start(JobId job, Spot spot, Instant now) {
       {job, spot.placement, time ? now + *time : never, patience_with(time.value_or(Duration{}))});
 }
 
+void Holders::takes(JobId job, Instant since, std::optional<Duration> time) {
+  auto& there = on_[gpu_of_[index(job)]];
+  const auto holder = std::ranges::find(there, job, &Holder::job);
+  holder->until = time ? since + *time : never;
+  holder->patience = patience_with(time.value_or(Duration{}));
+}
+
 void Holders::leave(JobId job) {
   if (index(job) >= gpu_of_.size() || gpu_of_[index(job)] == nowhere) return;
   std::erase_if(on_[gpu_of_[index(job)]], [&](const Holder& each) { return each.job == job; });
@@ -64,12 +71,27 @@ Instant Holders::free_from(Spot spot, Instant now) const {
   Instant from = now;
   const Geometry& rules = geometry(spot.gpu);
   for (const Holder& each : on_[index(spot.gpu)])
-    if (in_each_others_way(rules, each.placement, spot.placement)) {
-      const Instant end = until(each);
-      const bool too_long = end < now && now - end > each.patience;
-      from = too_long ? never : std::max(from, end);
-    }
+    if (in_each_others_way(rules, each.placement, spot.placement))
+      from = std::max(from, leaves(each, now));
   return from;
+}
+
+Instant Holders::leaves(const Holder& holder, Instant now) const {
+  const Instant end = until(holder);
+  const bool too_long = end < now && now - end > holder.patience;
+  return too_long ? never : std::max(now, end);
+}
+
+PlacementSet Holders::held_at(GpuId gpu, Instant then, Instant now) const {
+  PlacementSet held;
+  for (const Holder& each : on_[index(gpu)])
+    if (each.placement && leaves(each, now) > then) held.insert(*each.placement);
+  return held;
+}
+
+void Holders::ends_on(GpuId gpu, Instant now, std::vector<Instant>& ends) const {
+  for (const Holder& each : on_[index(gpu)])
+    if (const Instant end = leaves(each, now); end != never) ends.push_back(end);
 }
 
 Instant Holders::next_change(GpuId gpu, Instant now) const {
@@ -88,15 +110,32 @@ std::optional<GpuId> Holders::gpu_of(JobId job) const {
   return static_cast<GpuId>(gpu_of_[index(job)]);
 }
 
+int Holders::slices(const Holder& holder, const Geometry& rules) const {
+  return holder.placement ? std::popcount(rules[*holder.placement].slices)
+                          : rules.model().memory_slices.value;
+}
+
 int Holders::in_the_way(Spot spot) const {
-  int slices = 0;
+  int sum = 0;
   const Geometry& rules = geometry(spot.gpu);
+  for (const Holder& each : on_[index(spot.gpu)])
+    if (in_each_others_way(rules, each.placement, spot.placement)) sum += slices(each, rules);
+  return sum;
+}
+
+std::vector<int> Holders::slices_on(GpuId gpu) const {
+  std::vector<int> each_of_them;
+  for (const Holder& each : on_[index(gpu)]) each_of_them.push_back(slices(each, geometry(gpu)));
+  return each_of_them;
+}
+
+std::uint64_t Holders::which_in_the_way(Spot spot) const {
+  std::uint64_t which = 0, bit = 1;
   for (const Holder& each : on_[index(spot.gpu)]) {
-    if (!in_each_others_way(rules, each.placement, spot.placement)) continue;
-    slices += each.placement ? std::popcount(rules[*each.placement].slices)
-                             : rules.model().memory_slices.value;
+    if (in_each_others_way(geometry(spot.gpu), each.placement, spot.placement)) which |= bit;
+    bit <<= 1;
   }
-  return slices;
+  return which;
 }
 
 }  // namespace cleave

@@ -22,6 +22,8 @@ class Holders {
       : fleet_(&fleet), facts_(facts), on_(fleet.size()) {}
 
   void start(JobId job, Spot spot, Instant now);
+  /// It runs since then and takes this time from then on, whatever its own spot says of it.
+  void takes(JobId job, Instant since, std::optional<Duration> time);
   /// Nothing where the job does not run.
   void leave(JobId job);
   /// Its work went on elsewhere, whence it is done in the same time.
@@ -37,6 +39,13 @@ class Holders {
   [[nodiscard]] Instant free_from(Spot spot, Instant now) const;
   /// Memory slices of the jobs in its way.
   [[nodiscard]] int in_the_way(Spot spot) const;
+  /// Memory slices of each job on the GPU, and which of them, a bit for each, are in its way.
+  [[nodiscard]] std::vector<int> slices_on(GpuId gpu) const;
+  [[nodiscard]] std::uint64_t which_in_the_way(Spot spot) const;
+  /// The placements of the jobs that will not have left by then, none that has the whole GPU.
+  [[nodiscard]] PlacementSet held_at(GpuId gpu, Instant then, Instant now) const;
+  /// Appends when jobs on the GPU are expected to end, as free_from sees it, where that is known.
+  void ends_on(GpuId gpu, Instant now, std::vector<Instant>& ends) const;
 
   /// When the next of those on the GPU is expected to end, or to have taken too long, after `now`.
   [[nodiscard]] Instant next_change(GpuId gpu, Instant now) const;
@@ -60,6 +69,9 @@ class Holders {
 
   /// When it is expected to end, in the past too.
   [[nodiscard]] Instant until(const Holder& holder) const;
+  /// The same, not before `now`, and `never` for one that takes longer than it may.
+  [[nodiscard]] Instant leaves(const Holder& holder, Instant now) const;
+  [[nodiscard]] int slices(const Holder& holder, const Geometry& rules) const;
 
   const Fleet* fleet_;
   const JobFacts* facts_;

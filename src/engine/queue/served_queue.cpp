@@ -7,21 +7,6 @@ namespace cleave {
 
 namespace {
 
-/// `from` may be `never`.
-Instant later(Instant from, std::optional<Duration> time) {
-  return from == never || !time ? never : from + *time;
-}
-
-/// Whether a job that starts then has ended when the reservation begins, as far as is known.
-bool ends_before(const Reservation& reservation, Instant start, std::optional<Duration> time) {
-  if (reservation.from == never) return false;
-  if (reservation.advance != nullptr) {
-    if (start >= reservation.from) return false;  // however short it is said to be
-    if (!time) time = unknown_before_reservation;
-  }
-  return later(start, time) <= reservation.from;
-}
-
 std::pair<std::string, std::string> owner_of(const JobFacts* facts, JobId job) {
   const std::string* account = facts == nullptr ? nullptr : facts->account(job);
   const std::string* user = facts == nullptr ? nullptr : facts->user(job);
@@ -32,14 +17,15 @@ std::pair<std::string, std::string> owner_of(const JobFacts* facts, JobId job) {
 
 ServedQueue::ServedQueue(const SchedulerSetup& setup, QueueRules rules)
     : rules_(std::move(rules)),
-      plain_(rules_.plain()),
-      holds_(rules_.backfill != Backfill::none || !rules_.advance.empty()),
+      plain_(rules_.plain() && !setup.gangs),
+      holds_(rules_.backfill != Backfill::none || !rules_.advance.empty() || setup.gangs),
       facts_(setup.facts),
       requests_(&setup.requests),
       holders_(setup.fleet, setup.facts),
       shares_(rules_) {
   const bool fixed = facts_ == nullptr || !facts_->expects_anew();
   if (rules_.backfill != Backfill::none && setup.use_index && fixed) index_.emplace(holders_);
+  if (setup.gangs) gangs_.emplace(setup.fleet, setup.requests, holders_);
   if (!rules_.by_user()) groups_.emplace_back(JobQueue(facts_, rules_.by_deadline));
   if (!rules_.by_share || facts_ == nullptr) return;
   for (const PastUse& use : facts_->past_use())
@@ -69,11 +55,17 @@ const ServedQueue::Group* ServedQueue::known_group_of(JobId job) const {
 
 void ServedQueue::insert(Waiting job, Instant now) {
   left(job.job, now);
+  if (together(job)) {
+    job.job = gang_of(job).leader;
+    discharge(job.job, now);
+    if (!waiting_gangs_.insert(job.job).second) return;
+  }
   groups_[group_of(job.job)].jobs.insert(job);
   ++waiting_;
 }
 
 void ServedQueue::erase(JobId job) {
+  if (gangs_) waiting_gangs_.erase(job);
   JobQueue& jobs = groups_[group_of(job)].jobs;
   const std::size_t before = jobs.size();
   jobs.erase(job);
@@ -82,12 +74,24 @@ void ServedQueue::erase(JobId job) {
 
 // What runs.
 
-void ServedQueue::charge(JobId job, std::size_t group, Spot spot, Instant now) {
+void ServedQueue::charge(JobId job, std::size_t group, std::span<const Spot> spots, Instant now) {
   if (!rules_.by_user()) return;
-  const std::int64_t slices = slices_of(spot);
-  charged_[job] = {group, slices};
-  ++groups_[group].running;
+  std::int64_t slices = 0;
+  for (const Spot spot : spots) slices += slices_of(spot);
+  const auto [charged, fresh] = charged_.try_emplace(job, Charge{group, 0});
+  charged->second.slices += slices;
+  if (fresh) ++groups_[group].running;
   shares_.hold(groups_[group].member, slices, now);
+}
+
+void ServedQueue::discharge(JobId job, Instant now) {
+  adopted_gangs_.erase(job);
+  const auto charged = charged_.find(job);
+  if (charged == charged_.end()) return;
+  Group& group = groups_[charged->second.group];
+  --group.running;
+  shares_.release(group.member, charged->second.slices, now);
+  charged_.erase(charged);
 }
 
 void ServedQueue::left(JobId job, Instant now) {
@@ -96,12 +100,7 @@ void ServedQueue::left(JobId job, Instant now) {
     if (const auto gpu = holders_.gpu_of(job)) room_changed(*gpu);
     holders_.leave(job);
   }
-  const auto charged = charged_.find(job);
-  if (charged == charged_.end()) return;
-  Group& group = groups_[charged->second.group];
-  --group.running;
-  shares_.release(group.member, charged->second.slices, now);
-  charged_.erase(charged);
+  discharge(job, now);
 }
 
 void ServedQueue::runs(Waiting job, Spot spot, Instant now) {
@@ -111,9 +110,11 @@ void ServedQueue::runs(Waiting job, Spot spot, Instant now) {
   if (holds_) holders_.start(job.job, spot, since);
   room_changed(spot.gpu);
   const std::size_t group = group_of(job.job);
+  const bool of_gang = together(job);
+  if (of_gang) adopt_process(job, spot, since);
   if (rules_.by_share && since < now)
     shares_.held(groups_[group].member, slices_of(spot), since, now);
-  charge(job.job, group, spot, now);
+  charge(of_gang ? gang_of(job).leader : job.job, group, {&spot, 1}, now);
 }
 
 void ServedQueue::moved(JobId job, Spot to) {
@@ -125,6 +126,7 @@ void ServedQueue::moved(JobId job, Spot to) {
 
 void ServedQueue::room_changed(GpuId gpu) {
   if (index_) index_->changed(gpu);
+  if (gangs_) gangs_->changed(gpu);
 }
 
 std::int64_t ServedQueue::slices_of(Spot spot) const {
@@ -161,15 +163,23 @@ ServedQueue::Group* ServedQueue::next_group(Instant now, bool owners_alone) {
 
 // What starts.
 
-void ServedQueue::start(Group& group, QueueHost& host, Spot spot, Instant now,
-                        std::vector<Command>& commands) {
-  const Waiting job = group.job;
+void ServedQueue::dequeue(Group& group) {
   group.jobs.erase_at(group.next);
   --waiting_;
-  host.start(job, spot, commands);
-  if (holds_) holders_.start(job.job, spot, now);
-  room_changed(spot.gpu);
-  charge(job.job, static_cast<std::size_t>(&group - groups_.data()), spot, now);
+}
+
+bool ServedQueue::start_next(Group& group, QueueHost& host, Instant now, bool own_alone,
+                             std::vector<Command>& commands) {
+  if (together(group.job)) return start_gang(group, host, now, own_alone, commands);
+  const auto spot = spot_for(group, host, now, own_alone);
+  if (!spot) return false;
+  const Waiting job = group.job;
+  dequeue(group);
+  host.start(job, *spot, commands);
+  if (holds_) holders_.start(job.job, *spot, now);
+  room_changed(spot->gpu);
+  charge(job.job, static_cast<std::size_t>(&group - groups_.data()), {&*spot, 1}, now);
+  return true;
 }
 
 void ServedQueue::serve(QueueHost& host, Instant now, std::vector<Command>& commands) {
@@ -193,16 +203,16 @@ void ServedQueue::serve(QueueHost& host, Instant now, std::vector<Command>& comm
   const std::size_t most = rules_.backfill == Backfill::none           ? 0
                            : rules_.backfill == Backfill::conservative ? rules_.depth
                                                                        : 1;
-  std::size_t seen = 0;
+  std::size_t seen = 0, reserved = 0;  // jobs
   while (Group* group = next_group(now, false)) {
-    if (const auto spot = spot_for(*group, host, now, false)) {
-      start(*group, host, *spot, now, commands);
-    } else {
-      if (most == 0) break;
-      if (reservations().size() < most && reserve(*group, host, now)) ++group->reserved;
-      ++group->next;
-      if (++seen == rules_.depth) break;
+    if (start_next(*group, host, now, false, commands)) continue;
+    if (most == 0) break;
+    if (reserved < most && reserve(*group, host, now)) {
+      ++group->reserved;
+      ++reserved;
     }
+    ++group->next;
+    if (++seen == rules_.depth) break;
   }
   if (advance_ > 0) start_owners(host, now, commands);
   forget_reservations(host);
@@ -213,20 +223,17 @@ void ServedQueue::start_owners(QueueHost& host, Instant now, std::vector<Command
   for (std::size_t seen = 0; seen < rules_.depth;) {
     Group* group = next_group(now, true);
     if (group == nullptr) return;
-    if (const auto spot = spot_for(*group, host, now, true)) {
-      start(*group, host, *spot, now, commands);
-    } else {
-      ++group->next;
-      ++seen;
-    }
+    if (start_next(*group, host, now, true, commands)) continue;
+    ++group->next;
+    ++seen;
   }
 }
 
 std::optional<Spot> ServedQueue::spot_on(const Group& group, GpuId gpu, QueueHost& host,
                                          Instant now) {
   const Waiting job = group.job;
-  const Room room = left_by_reservations(group, gpu, host.room(gpu, job.request), now);
-  return room.empty() ? std::nullopt : host.find_on(job, gpu, room);
+  const Room left = left_by_reservations(group, gpu, host.room_now(gpu, job.request), now);
+  return left.empty() ? std::nullopt : host.find_on(job, gpu, left);
 }
 
 std::optional<Spot> ServedQueue::spot_for(const Group& group, QueueHost& host, Instant now,
@@ -245,7 +252,7 @@ std::optional<Spot> ServedQueue::spot_for(const Group& group, QueueHost& host, I
   if (tried.full_with == kept_) return std::nullopt;
   bool full = true;
   for (const auto& [gpu, reservations] : reserved_on_) {
-    if (free_room(gpu, host.room(gpu, job.request)).empty()) continue;
+    if (free_room(gpu, host.room_now(gpu, job.request)).empty()) continue;
     full = false;
     if (const auto spot = spot_on(group, gpu, host, now)) return spot;
   }
@@ -296,10 +303,14 @@ Room ServedQueue::left_by_reservations(const Group& group, GpuId gpu, Room room,
 
 bool ServedQueue::delays(const Group& group, Spot spot, const Reservation& reservation,
                          Instant now) {
-  if (owns(group, reservation)) return false;
-  if (!in_each_others_way(holders_.geometry(spot.gpu), spot.placement, reservation.spot.placement))
-    return false;
-  return !ends_before(reservation, now, time_of(group.job.job, spot));
+  return meets(group, spot, reservation) &&
+         !ends_before(reservation, now, time_of(group.job.job, spot));
+}
+
+bool ServedQueue::meets(const Group& group, Spot spot, const Reservation& reservation) const {
+  return !owns(group, reservation) &&
+         in_each_others_way(holders_.geometry(spot.gpu), spot.placement,
+                            reservation.spot.placement);
 }
 
 bool ServedQueue::owns(const Group& group, const Reservation& reservation) {
@@ -346,25 +357,25 @@ std::optional<Reservation> ServedQueue::earliest(const Group& group, QueueHost& 
   };
   // GPUs on which nothing is reserved: the same for all jobs with this request.
   if (index_) {
-    const auto room = [&](GpuId gpu, RequestId request) { return host.room(gpu, request); };
+    const auto room = [&](GpuId gpu, RequestId request) { return host.room_now(gpu, request); };
     consider(index_->best(job.request, now, room,
                           [&](GpuId gpu) { return reserved_on_.contains(gpu); }));
   } else {
     for (std::size_t i = 0; i < holders_.gpus(); ++i)
       if (const auto gpu = static_cast<GpuId>(i); !reserved_on_.contains(gpu))
-        consider(EarliestSpots::best_on(holders_, gpu, host.room(gpu, job.request), now));
+        consider(EarliestSpots::best_on(holders_, gpu, host.room_now(gpu, job.request), now));
   }
   // And the others.
   for (const auto& [gpu, reservations] : reserved_on_) {
-    const Room room = host.room(gpu, job.request);
+    const Room there = host.room_now(gpu, job.request);
     const Geometry& geometry = holders_.geometry(gpu);
     const auto look_at = [&](Spot spot, int slices) {
       const Instant from = earliest_start(group, spot, now);
       if (from == never && !may_be_kept(spot)) return;
       consider(SpotRank{from, from == never ? holders_.in_the_way(spot) : 0, slices, spot});
     };
-    if (room.whole) look_at({gpu, std::nullopt}, geometry.model().memory_slices.value);
-    for (const PlacementId placement : room.placements)
+    if (there.whole) look_at({gpu, std::nullopt}, geometry.model().memory_slices.value);
+    for (const PlacementId placement : there.placements)
       look_at({gpu, placement}, geometry[placement].profile->memory.value);
   }
   if (!best) return std::nullopt;
@@ -383,6 +394,7 @@ bool ServedQueue::may_be_kept(Spot spot) const {
 }
 
 bool ServedQueue::reserve(const Group& group, QueueHost& host, Instant now) {
+  if (together(group.job)) return reserve_gang(group, host, now);
   const auto reservation = earliest(group, host, now);
   if (reservation) keep(*reservation, host);
   return reservation.has_value();
@@ -400,7 +412,7 @@ void ServedQueue::keep(const Reservation& reservation, QueueHost& host) {
 
 void ServedQueue::take_advance(QueueHost& host, Instant now, std::vector<Command>& commands) {
   for (const GpuReservation& each : rules_.advance)
-    if (each.until > now && (reserved_on_.contains(each.gpu) || host.takes_work(each.gpu)))
+    if (each.until > now && host.takes_work(each.gpu))
       keep({{}, {each.gpu, {}}, each.from, each.until, &each}, host);
   advance_ = reservations_.size();
   if (std::exchange(asked_to_wake_, true)) return;
@@ -423,6 +435,8 @@ Outlook ServedQueue::outlook(JobId job) const {
     const Spot& spot = reservation->spot;
     outlook.kept = {spot.gpu, spot.placement, std::nullopt};
     if (reservation->from != never) outlook.kept->from = reservation->from;
+    outlook.kept->places = static_cast<std::uint32_t>(std::ranges::count(
+        reservations(), job, [](const Reservation& each) { return each.job.job; }));
   }
   const Group* group = known_group_of(job);
   outlook.user_at_limit =

@@ -22,50 +22,32 @@
 // With order=fair-share the next user is found anew after each start. A user who has as many jobs
 // as the limit allows is passed over, with all that wait.
 //
+// A job of several places starts when all find room at once (gang_room.hpp says where); one that
+// has whole GPUs with MIG off, even one, is served in the same way. What is kept for it are all its
+// places, from the earliest time at which they are free together; where ends are not known, those
+// in whose way fewest slices are in all. It counts once for its user, with the slices of all.
+//
 // GPUs that are set aside beforehand (model/gpu_reservation.hpp) are reservations of another kind:
 // those of the user or account that they name are not in their way. While one holds, these start
 // there whichever other jobs wait before them.
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "engine/queue/earliest_spots.hpp"
 #include "engine/queue/fair_share.hpp"
+#include "engine/queue/gang_spots.hpp"
 #include "engine/queue/holders.hpp"
 #include "engine/queue/job_queue.hpp"
+#include "engine/queue/queue_host.hpp"
+#include "engine/queue/reservation.hpp"
 #include "engine/scheduler.hpp"
 
 namespace cleave {
-
-/// What a scheduler is to its queue.
-class QueueHost {
- public:
-  virtual ~QueueHost() = default;
-  /// Where the job would start now, by the scheduler's own rule; not on a GPU that is set aside.
-  virtual std::optional<Spot> find(Waiting job) = 0;
-  /// The same on this GPU, which is set aside, on one of these spots.
-  virtual std::optional<Spot> find_on(Waiting job, GpuId gpu, const Room& among) = 0;
-  /// The spot was found for it.
-  virtual void start(Waiting job, Spot spot, std::vector<Command>& commands) = 0;
-  /// Every spot of the GPU on which the job may start one day, if what runs there ends; nothing of
-  /// a GPU that takes no work.
-  virtual Room room(GpuId gpu, RequestId request) = 0;
-  [[nodiscard]] virtual bool takes_work(GpuId gpu) const = 0;
-  /// `find` is to leave out this GPU, which takes work, or no more.
-  virtual void set_aside(GpuId gpu, bool aside) = 0;
-};
-
-/// A spot that is kept for a job that waits, or a GPU for the user or account that reserved it.
-struct Reservation {
-  Waiting job;
-  Spot spot;
-  Instant from;  // `never`: not known
-  Instant end;
-  const GpuReservation* advance = nullptr;  // there for the second kind, which has no job
-};
 
 /// Jobs that wait, and the rules by which they start.
 class ServedQueue {
@@ -80,11 +62,11 @@ class ServedQueue {
   /// queue is plain.
   [[nodiscard]] bool would_lead(JobId job) const { return groups_.front().jobs.would_lead(job); }
 
-  /// The job waits. If it ran, it does no more.
+  /// The job waits. If it ran, it does no more; any process of a gang stands for all.
   void insert(Waiting job, Instant now);
   /// Nothing where it does not wait.
   void erase(JobId job);
-  /// A job that `serve` started has ended.
+  /// A job that `serve` started has ended, or a process of a gang, whose leader is the last.
   void left(JobId job, Instant now);
   /// A job runs that this queue did not start; and one was moved.
   void runs(Waiting job, Spot spot, Instant now);
@@ -103,6 +85,9 @@ class ServedQueue {
   [[nodiscard]] bool reserved(GpuId gpu) const;
   /// Of a job that waits here.
   [[nodiscard]] Outlook outlook(JobId job) const;
+
+  /// Whether as many places as the request asks for can ever be had at a time.
+  [[nodiscard]] bool could_seat(QueueHost& host, RequestId request);
 
  private:
   /// The jobs of one user, or all.
@@ -129,15 +114,22 @@ class ServedQueue {
   [[nodiscard]] bool before(const Group& a, const Group& b, Instant now) const;
   /// The group whose next job is looked at next; null: none is left.
   Group* next_group(Instant now, bool owners_alone);
-  void charge(JobId job, std::size_t group, Spot spot, Instant now);
-
-  void start(Group& group, QueueHost& host, Spot spot, Instant now, std::vector<Command>& commands);
+  void charge(JobId job, std::size_t group, std::span<const Spot> spots, Instant now);
+  void discharge(JobId job, Instant now);
+  /// The job that is looked at starts, if there is room for it; with `own_alone` on GPUs that are
+  /// reserved for it.
+  bool start_next(Group& group, QueueHost& host, Instant now, bool own_alone,
+                  std::vector<Command>& commands);
+  /// It waits no more.
+  void dequeue(Group& group);
   [[nodiscard]] std::optional<Spot> spot_for(const Group& group, QueueHost& host, Instant now,
                                              bool own_alone);
   [[nodiscard]] std::optional<Spot> spot_on(const Group& group, GpuId gpu, QueueHost& host,
                                             Instant now);
   [[nodiscard]] std::optional<Duration> time_of(JobId job, Spot spot);
   [[nodiscard]] Room free_room(GpuId gpu, Room room) const;
+  /// Whether neither may begin while the other runs.
+  [[nodiscard]] bool meets(const Group& group, Spot spot, const Reservation& reservation) const;
   [[nodiscard]] Room left_by_reservations(const Group& group, GpuId gpu, Room room, Instant now);
   [[nodiscard]] bool delays(const Group& group, Spot spot, const Reservation& reservation,
                             Instant now);
@@ -153,6 +145,46 @@ class ServedQueue {
   [[nodiscard]] static bool owns(const Group& group, const Reservation& reservation);
   [[nodiscard]] bool owns_now(const Group& group, Instant now) const;
   void start_owners(QueueHost& host, Instant now, std::vector<Command>& commands);
+
+  // Jobs of several places, or of whole GPUs (served_gangs.cpp).
+
+  /// How long a gang takes, which is as long as its slowest process; empty: not known.
+  using GangTime = std::optional<Duration>;
+  /// Where a gang may start now: on spots where it takes no longer than this.
+  struct Seating {
+    std::vector<GangRoom::Share> shares;
+    GangTime longest;
+    bool own_alone = false;
+  };
+  /// Spots that are expected to be free together.
+  struct GangPlan {
+    Instant from;
+    std::vector<Spot> spots;
+  };
+  [[nodiscard]] bool together(Waiting job) const;
+  [[nodiscard]] Gang gang_of(Waiting job) const;
+  /// Those that differ, the longest first.
+  [[nodiscard]] std::vector<GangTime> times_of(Waiting job, QueueHost& host);
+  [[nodiscard]] Room within(JobId job, GpuId gpu, Room room, GangTime longest);
+  [[nodiscard]] Room left_to_gang(const Group& group, QueueHost& host, GpuId gpu, Instant now,
+                                  const Seating& seating);
+  [[nodiscard]] GangRoom room_for_gang(const Group& group, QueueHost& host, Instant now,
+                                       const Seating& seating, bool slowest);
+  [[nodiscard]] std::optional<Seating> seating_for(const Group& group, QueueHost& host, Instant now,
+                                                   bool own_alone);
+  bool start_gang(Group& group, QueueHost& host, Instant now, bool own_alone,
+                  std::vector<Command>& commands);
+  [[nodiscard]] Room free_at(const Group& group, QueueHost& host, GpuId gpu, GangTime longest,
+                             Instant at, Instant now);
+  void append_changes(GpuId gpu, GangTime time, Instant now, std::vector<Instant>& changes) const;
+  void append_spots(GpuId gpu, Room free, PlacementSet held, std::uint32_t places,
+                    std::vector<Spot>& spots);
+  [[nodiscard]] std::optional<GangPlan> earliest_together(const Group& group, QueueHost& host,
+                                                          GangTime longest, Instant now);
+  [[nodiscard]] std::optional<GangPlan> fewest_in_the_way(const Group& group, QueueHost& host);
+  bool reserve_gang(const Group& group, QueueHost& host, Instant now);
+  void adopt_process(Waiting job, Spot spot, Instant since);
+
   void keep(const Reservation& reservation, QueueHost& host);
 
   QueueRules rules_;
@@ -161,6 +193,10 @@ class ServedQueue {
   const RequestTable* requests_;
   Holders holders_;
   std::optional<EarliestSpots> index_;  // empty: every GPU is looked at
+  std::optional<GangSpots> gangs_;      // empty: none comes
+  std::set<JobId> waiting_gangs_;       // their leaders
+  std::map<JobId, GangTime> adopted_gangs_;
+  std::vector<bool> could_seat_;  // by request; as far as it could
   FairShare shares_;
   std::vector<Group> groups_;
   std::map<std::pair<std::string, std::string>, std::size_t> group_numbers_;

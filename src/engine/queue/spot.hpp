@@ -20,6 +20,7 @@ struct Spot {
 struct Room {
   bool whole = false;
   PlacementSet placements;
+  PlacementSet theirs;  // what stands there and is not ours
   [[nodiscard]] bool empty() const { return !whole && placements.empty(); }
 };
 

@@ -87,6 +87,7 @@ class FullGpu final : public Scheduler, private QueueHost {
       if (usable_[kind] && !candidates[kind].empty()) return true;
     return false;
   }
+  bool seats_all(RequestId request) override { return queue_.could_seat(*this, request); }
   std::string_view why_not(RequestId /*request*/) override {
     return "no GPU that it fits is free of foreign instances and the fleet's own work";
   }
@@ -141,7 +142,7 @@ class FullGpu final : public Scheduler, private QueueHost {
 
   Room room(GpuId id, RequestId request) override {
     const Gpu& gpu = gpus_[index(id)];
-    return {!gpu.away && !gpu.blocked && !(*requests_)[request].candidates[gpu.kind].empty(), {}};
+    return {!gpu.blocked && !(*requests_)[request].candidates[gpu.kind].empty(), {}, {}};
   }
 
   bool takes_work(GpuId id) const override { return !gpus_[index(id)].away; }

@@ -98,10 +98,11 @@ class Online final : public Scheduler, private QueueHost {
   }
 
   bool adopt(const Adopted& adopted, Instant now, std::vector<Command>& /*commands*/) override {
-    if (!seats_.adopt(adopted)) return false;
+    const bool whole = !adopted.placement && asks_for_whole((*requests_)[adopted.request].request);
+    if (!(whole ? seats_.adopt_whole(adopted) : seats_.adopt(adopted))) return false;
     queue_.runs({adopted.job, adopted.request}, {adopted.gpu, adopted.placement}, now);
     ++running_;
-    if (facts_ == nullptr || !facts_->movable(adopted.job))
+    if (!whole && (facts_ == nullptr || !facts_->movable(adopted.job)))
       fixed_[index(adopted.gpu)].insert(*adopted.placement);
     decisions_.changed(adopted.gpu);
     return true;
@@ -111,11 +112,14 @@ class Online final : public Scheduler, private QueueHost {
   bool serves(RequestId request) override {
     const std::vector<PlacementSet>& candidates = (*requests_)[request].candidates;
     bool can = standing_.empty();
+    if (asks_for_whole((*requests_)[request].request)) return can;
     for (std::size_t kind = 0; kind < standing_.size(); ++kind)
       can = can || candidates[kind].meets(standing_[kind]);
     return can;
   }
-  std::string_view why_not(RequestId /*request*/) override {
+  bool seats_all(RequestId request) override { return queue_.could_seat(*this, request); }
+  std::string_view why_not(RequestId request) override {
+    if (asks_for_whole((*requests_)[request].request)) return "instances stay as they are, so no GPU is whole";
     return "no existing instance is what it asks for, and none may be created";
   }
 
@@ -188,7 +192,7 @@ class Online final : public Scheduler, private QueueHost {
     for (const Waiting job : seats_.hear(gone)) {
       queue_.insert(job, now_);
       --running_;
-      fixed_[index(gone.gpu)].erase(*gone.placement);
+      if (gone.placement) fixed_[index(gone.gpu)].erase(*gone.placement);
     }
     if (!seats_.fleet()[gone.gpu].absent) make_standing(gone.gpu, commands);
     decisions_.changed(gone.gpu);
@@ -224,6 +228,7 @@ class Online final : public Scheduler, private QueueHost {
 
   /// By the policy, on this GPU alone.
   std::optional<Spot> find_on(Waiting job, GpuId gpu, const Room& among) override {
+    if (among.whole) return Spot{gpu, std::nullopt};
     GpuState state = seats_.fleet()[gpu];
     state.absent = false;  // it is set aside
     const PlacementSet candidates = (*requests_)[job.request].candidates[state.kind];
@@ -234,20 +239,24 @@ class Online final : public Scheduler, private QueueHost {
   }
 
   void start(Waiting job, Spot spot, std::vector<Command>& commands) override {
-    seats_.start(job, spot.gpu, *spot.placement, commands);
     ++running_;
-    if (facts_ == nullptr || !facts_->movable(job.job))
-      fixed_[index(spot.gpu)].insert(*spot.placement);
+    if (!spot.placement) {
+      seats_.start_whole(job, spot.gpu, commands);
+    } else {
+      seats_.start(job, spot.gpu, *spot.placement, commands);
+      if (facts_ == nullptr || !facts_->movable(job.job))
+        fixed_[index(spot.gpu)].insert(*spot.placement);
+    }
     decisions_.changed(spot.gpu);
   }
 
   Room room(GpuId gpu, RequestId request) override {
     PlacementSet candidates = (*requests_)[request].candidates[seats_.fleet()[gpu].kind];
     if (!layout_.empty()) candidates = candidates & layout_[index(gpu)];
-    return {false, never_ours_.beside(gpu, candidates)};
+    return never_ours_.beside(gpu, candidates, asks_for_whole((*requests_)[request].request));
   }
 
-  bool takes_work(GpuId gpu) const override { return !seats_.fleet()[gpu].absent; }
+  bool takes_work(GpuId gpu) const override { return never_ours_.takes_work(gpu); }
 
   void set_aside(GpuId gpu, bool aside) override {
     seats_.set_aside(gpu, aside);
@@ -270,7 +279,7 @@ class Online final : public Scheduler, private QueueHost {
   void depart(JobId job, std::vector<Command>& commands) {
     const JobSeat left = seats_.leave(job);
     --running_;
-    fixed_[index(left.gpu)].erase(left.placement);
+    if (!left.whole) fixed_[index(left.gpu)].erase(left.placement);
     decisions_.changed(left.gpu);
     // What is kept for a job that waits is not filled by moves.
     if (!decisions_.moves() || queue_.reserved(left.gpu)) return;
@@ -395,7 +404,8 @@ Result<Ratio> load_of_all_jobs(const SchedulerSetup& setup, LoadMetric metric) {
     if (first == candidates.end()) continue;  // it will be rejected
     const auto kind = static_cast<std::size_t>(first - candidates.begin());
     const Geometry& geometry = setup.fleet.graphs()[kind]->geometry();
-    held += slices_of(*geometry[first->first()].profile, metric);
+    held += setup.requests[job.request].request.places *
+            slices_of(*geometry[first->first()].profile, metric);
   }
   return all == 0 ? Ratio() : Ratio(std::min(held, all), all);
 }

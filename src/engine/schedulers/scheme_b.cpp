@@ -91,10 +91,13 @@ class SchemeB final : public Scheduler, private QueueHost {
   void frees_soon(GpuId gpu) const override { seats_.frees_soon(gpu); }
 
   bool adopt(const Adopted& adopted, Instant now, std::vector<Command>& /*commands*/) override {
-    if (!seats_.adopt(adopted)) return false;
+    const bool whole = !adopted.placement && asks_for_whole((*requests_)[adopted.request].request);
+    if (!(whole ? seats_.adopt_whole(adopted) : seats_.adopt(adopted))) return false;
     queue_.runs({adopted.job, adopted.request}, {adopted.gpu, adopted.placement}, now);
     return true;
   }
+
+  bool seats_all(RequestId request) override { return queue_.could_seat(*this, request); }
 
   /// Jobs that end at one instant leave their instances idle before the next is looked at.
   void settle(Instant now, std::vector<Command>& commands) override {
@@ -129,6 +132,7 @@ class SchemeB final : public Scheduler, private QueueHost {
   }
 
   std::optional<Spot> find_on(Waiting job, GpuId gpu, const Room& among) override {
+    if (among.whole) return Spot{gpu, std::nullopt};
     GpuState state = seats_.fleet()[gpu];
     state.absent = false;  // it is set aside
     const PlacementSet candidates = (*requests_)[job.request].candidates[state.kind];
@@ -138,16 +142,21 @@ class SchemeB final : public Scheduler, private QueueHost {
   }
 
   void start(Waiting job, Spot spot, std::vector<Command>& commands) override {
-    seats_.start(job, spot.gpu, *spot.placement, commands);
+    if (spot.placement) {
+      seats_.start(job, spot.gpu, *spot.placement, commands);
+    } else {
+      seats_.start_whole(job, spot.gpu, commands);
+    }
     blocked_.reset();
   }
 
   Room room(GpuId gpu, RequestId request) override {
     const GpuState& state = seats_.fleet()[gpu];
-    return {false, never_ours_.beside(gpu, (*requests_)[request].candidates[state.kind])};
+    return never_ours_.beside(gpu, (*requests_)[request].candidates[state.kind],
+                              asks_for_whole((*requests_)[request].request));
   }
 
-  bool takes_work(GpuId gpu) const override { return !seats_.fleet()[gpu].absent; }
+  bool takes_work(GpuId gpu) const override { return never_ours_.takes_work(gpu); }
 
   void set_aside(GpuId gpu, bool aside) override { seats_.set_aside(gpu, aside); }
 

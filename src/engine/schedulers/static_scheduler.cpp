@@ -52,7 +52,7 @@ class Static final : public Scheduler, private QueueHost {
         free_(groups_.size()),
         count_(groups_.size(), 0),
         has_(setup.fleet.size()),
-        queue_(setup, std::move(rules)) {
+        queue_(sharing ? without_gangs(setup) : setup, std::move(rules)) {
     if (sharing) shared_.emplace(*sharing);
     no_room_for_.resize(groups_.size());
     for (const GpuState& gpu : setup.fleet.gpus()) own_.push_back(gpu.held);
@@ -85,14 +85,22 @@ class Static final : public Scheduler, private QueueHost {
     return true;
   }
 
+  bool seats_all(RequestId request) override { return queue_.could_seat(*this, request); }
   bool serves(RequestId request) override {
+    const Request& asked = (*requests_)[request].request;
+    if (asks_for_whole(asked) || (shared_ && asked.places > 1))
+      return false;
     return are_some(groups_for(request)) || are_some(groups_with_offload(request));
   }
 
   std::string_view why_not(RequestId request) override {
     std::string& known = reasons_[index(request)];
     const Request& asked = (*requests_)[request].request;
-    if (known.empty())
+    if (asks_for_whole(asked))
+      known = "its instances are fixed: no GPU has MIG off";
+    else if (shared_ && asked.places > 1)
+      known = "where instances are shared, a job has one place";
+    else if (known.empty())
       known =
           fmt::format("no instance of the fixed layout {} {}{}",
                       fit_ == Fit::exact ? "is of the size of" : "holds", text(asked),
@@ -111,6 +119,11 @@ class Static final : public Scheduler, private QueueHost {
   }
 
  private:
+  static SchedulerSetup without_gangs(SchedulerSetup setup) {
+    setup.gangs = false;
+    return setup;
+  }
+
   /// An instance that takes a job; the order is the order of choice within a group.
   struct Place {
     int jobs;  // that share it already
@@ -366,13 +379,14 @@ class Static final : public Scheduler, private QueueHost {
   Room room(GpuId gpu, RequestId request) override {
     const GpuState& state = seats_.fleet()[gpu];
     PlacementSet holds;
-    if (state.absent && !aside_.contains(gpu)) return {};
     for (const std::uint16_t group : groups_for(request))
       if (groups_[group].kind == state.kind) holds = holds | groups_[group].placements;
-    return {false, holds & has_[index(gpu)]};
+    return {false, holds & has_[index(gpu)], own_[index(gpu)] | state.walls};
   }
 
-  bool takes_work(GpuId gpu) const override { return !seats_.fleet()[gpu].absent; }
+  bool takes_work(GpuId gpu) const override {
+    return !seats_.fleet()[gpu].absent || aside_.contains(gpu);
+  }
 
   void set_aside(GpuId gpu, bool aside) override {
     seats_.set_aside(gpu, aside);
