@@ -100,6 +100,11 @@ std::optional<KnownJobs::Cell> KnownJobs::asked(JobId id) const {
   return std::nullopt;
 }
 
+std::optional<double> KnownJobs::progress(JobId id) const {
+  if (told_.knowledge.speeds == KnownSpeeds::unknown || !told_.progress) return std::nullopt;
+  return told_.progress(processes_.job_of(id));
+}
+
 std::optional<Duration> KnownJobs::checkpoint_time(JobId id, std::size_t kind) const {
   const JobDetails* details = workload_->details_of(job(id));
   if (details != nullptr && details->keeps == Keeps::stateless) return Duration::zero();

@@ -9,6 +9,7 @@
 // (control/node/job_times.hpp). The profile that it asks for is the smallest that it would be given
 // on the first GPU model of the fleet that has one.
 
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -32,6 +33,8 @@ struct Told {
   std::uint64_t seed = 1;                  // of noise
   const RequestTable* requests = nullptr;  // that `request_ids` are of; for less than the truth
   StopTerms stops = {};
+  /// The share of its work that is done, of a job that has begun.
+  std::function<std::optional<double>(JobId)> progress = {};
 };
 
 /// The facts of a workload's jobs.
@@ -65,6 +68,8 @@ class KnownJobs final : public JobFacts {
   [[nodiscard]] const std::string* account(JobId job) const override;
   [[nodiscard]] const std::string* application(JobId job) const override;
   [[nodiscard]] std::optional<std::int64_t> batch(JobId job) const override;
+  /// Jobs report it where speeds are told or learnt.
+  [[nodiscard]] std::optional<double> progress(JobId job) const override;
   /// As far as its memory is told: what it holds at most, over the link both ways.
   [[nodiscard]] std::optional<Duration> checkpoint_time(JobId job, std::size_t kind) const override;
   /// What is predicted of the job's application and batch; nothing without `applications`, or
@@ -74,8 +79,8 @@ class KnownJobs final : public JobFacts {
   [[nodiscard]] std::vector<BatchRow> batch_rows() const override;
   [[nodiscard]] std::vector<Expected> expected() const override;
 
-  /// A job has run from its beginning to its end on an instance of this profile, and its work took
-  /// so long.
+  /// All its work takes so long on an instance of this profile, by what a job that ran there has
+  /// reported of its progress.
   void learn(JobId job, std::size_t kind, int profile, Duration seen);
 
  private:

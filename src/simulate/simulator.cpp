@@ -34,7 +34,8 @@ constexpr const char* report_it =
     "this is a bug in Cleave; please report it with the command that led here";
 constexpr std::int64_t most_reports =
     1000;  // of one job; jobs of more iterations report less often than each
-constexpr Instant no_time = Instant::max();  // beyond every time that a run may have
+constexpr double least_to_learn_from = 0.01;  // of a job's work
+constexpr Instant no_time = Instant::max();   // beyond every time that a run may have
 
 bool asks_for_gangs(const Workload& workload) {
   return std::ranges::any_of(workload.requests, [](const Request& request) {
@@ -67,7 +68,8 @@ class Simulation {
         costs_(options.stops, workload, memory_, world_),
         facts_(workload, rates_.table(), fleet_, request_ids_,
                spec.row->truth ? nullptr : options.applications.get(),
-               {told_to(spec, options), options.may, options.seed, &requests_, options.stops}),
+               {told_to(spec, options), options.may, options.seed, &requests_, options.stops,
+                [this](JobId id) { return progress_of(id); }}),
         outages_(options.faults, options.seed, fleet_.size()),
         begin_(workload.jobs.empty() ? Instant{} : workload.jobs.front().arrival),
         now_(begin_),
@@ -713,13 +715,43 @@ class Simulation {
     }
   }
 
-  /// A job that ran from its beginning to its end on one instance: its time beside the predicted,
-  /// and for others of its application to go by.
+  /// What it has reported so far, of a job that has begun.
+  std::optional<double> progress_of(JobId id) const {
+    const JobRun* run = runs_.find(id);
+    const auto all = static_cast<double>(job(id).duration.count());
+    if (run == nullptr || !(all > 0)) return std::nullopt;
+    if (run->mode == RunMode::none || now_ <= run->counts_from) return run->done;
+    const auto since = static_cast<double>((now_ - run->counts_from).count());
+    return std::min(1.0, run->done + since * run->speed / all);
+  }
+
+  /// Its process ends or moves: what it did there in its time is for others of its application to
+  /// go by. Not of one that has moved before.
+  void learn_pace(JobId id) {
+    progress(id);
+    const JobRun& run = runs_[id];
+    if (run.mode != RunMode::instance || run.here_from > run.begin || processes_.in_gang(id))
+      return;
+    const double before = done_before_.empty() ? 0 : done_before_[index(id)];
+    const Duration slow = slow_starts_.empty() ? Duration::zero() : slow_start(id);
+    const Duration start = std::max(slow, options_.process_start);
+    const Duration restore = run.restores ? restored_in(id) : Duration::zero();
+    const auto worked = static_cast<double>((now_ - run.begin - start - restore).count());
+    const double share = run.done - before;
+    if (share < least_to_learn_from) return;
+    facts_.learn(id, fleet_[run.gpu].kind, profile_index_of(run),
+                 Duration{std::llround(worked / share)});
+  }
+
+  int profile_index_of(const JobRun& run) const {
+    return world_.graph(world_[run.gpu]).geometry()[run.placement].profile_index;
+  }
+
+  /// A job that ran from its beginning to its end on one instance: its time beside the predicted.
   void compare_times(JobId id, const JobRun& run, Duration seen) {
     if (run.mode != RunMode::instance || run.here_from > run.begin || processes_.in_gang(id))
       return;
-    const int profile = world_.graph(world_[run.gpu]).geometry()[run.placement].profile_index;
-    if (learns_) facts_.learn(id, fleet_[run.gpu].kind, profile, seen);
+    const int profile = profile_index_of(run);
     if (const auto predicted = facts_.predicted(id, fleet_[run.gpu].kind, profile))
       account_.compare(index(id), {*predicted, seen});
   }
@@ -747,8 +779,7 @@ class Simulation {
         for_each_process(id, [&](JobId process, const JobRun& its) {
           account_.resident(index(id), time, work, capacity(process, its));
         });
-      if ((options_.applications != nullptr || learns_) && ending == Ending::finished &&
-          before == 0)
+      if (options_.applications != nullptr && ending == Ending::finished && before == 0)
         compare_times(id, run, time - start - restore);
     } else {
       const Instant waited_until = std::min(run.begin, std::max(now_, run.here_from));
@@ -778,6 +809,7 @@ class Simulation {
     const GpuId gpu = run.gpu;
     const auto placement = seen_placement(run);
     if (!out_of_memory && !failed) run.counts_from = std::min(run.counts_from, now_);
+    if (learns_) learn_pace(id);
     leave(id, out_of_memory ? Ending::killed : failed ? Ending::failed : Ending::finished);
     ++summary_.events;
     last_end_ = now_;
@@ -1139,6 +1171,7 @@ class Simulation {
 
   /// The job's process ends on command, with its work saved or not; its place is free then.
   void stop(JobId id, bool saves, RunEvent::Kind kind) {
+    if (learns_) learn_pace(id);
     const auto left = saves ? save(id) : std::nullopt;
     const JobRun& run = runs_[id];
     observe([&] { return RunEvent{now_, kind, id, run.gpu, seen_placement(run), left}; });
@@ -1183,6 +1216,7 @@ class Simulation {
       return move_stopped(what);
     const auto ready = world_.start(what.gpu, what.placement, now_);
     if (!ready) return std::unexpected(ready.error());
+    if (learns_) learn_pace(what.job);
     // It runs on where it is, or was before an earlier move, until the replica takes over.
     const Instant replica =
         std::max({*ready + process_start(what.gpu, RunMode::instance) + replica_loads(what, run),
