@@ -252,7 +252,8 @@ void CrashBatch::check_nothing_is_left(const std::vector<std::string>& foreign) 
   Json shown;
   const bool seen = stand_.wait_until([&] {
     shown = stand_.get("/v1/instances")["instances"];
-    return std::ranges::all_of(shown, [](const Json& each) { return each["owner"] == "foreign"; });
+    return std::ranges::all_of(
+        shown, [](const Json& each) { return each["owner"].get<std::string_view>() == "foreign"; });
   });
   EXPECT_TRUE(seen) << shown.dump();
 }
