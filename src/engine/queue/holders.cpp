@@ -27,13 +27,14 @@ void Holders::start(JobId job, Spot spot, Instant now) {
   if (gpu_of_.size() <= index(job)) gpu_of_.resize(index(job) + 1, nowhere);
   gpu_of_[index(job)] = static_cast<std::uint32_t>(index(spot.gpu));
   const auto time = time_of(job, spot);
-  on_[index(spot.gpu)].push_back(
-      {job, spot.placement, time ? now + *time : never, patience_with(time.value_or(Duration{}))});
+  on_[index(spot.gpu)].push_back({job, spot.placement, now, time ? now + *time : never,
+                                  patience_with(time.value_or(Duration{}))});
 }
 
 void Holders::takes(JobId job, Instant since, std::optional<Duration> time) {
   auto& there = on_[gpu_of_[index(job)]];
   const auto holder = std::ranges::find(there, job, &Holder::job);
+  holder->since = since;
   holder->until = time ? since + *time : never;
   holder->patience = patience_with(time.value_or(Duration{}));
 }
@@ -108,6 +109,15 @@ Instant Holders::next_change(GpuId gpu, Instant now) const {
 std::optional<GpuId> Holders::gpu_of(JobId job) const {
   if (index(job) >= gpu_of_.size() || gpu_of_[index(job)] == nowhere) return std::nullopt;
   return static_cast<GpuId>(gpu_of_[index(job)]);
+}
+
+std::vector<Holders::Occupant> Holders::occupants(Spot spot, Instant now) const {
+  std::vector<Occupant> all;
+  const Geometry& rules = geometry(spot.gpu);
+  for (const Holder& each : on_[index(spot.gpu)])
+    if (in_each_others_way(rules, each.placement, spot.placement))
+      all.push_back({each.job, each.since, leaves(each, now), slices(each, rules)});
+  return all;
 }
 
 int Holders::slices(const Holder& holder, const Geometry& rules) const {

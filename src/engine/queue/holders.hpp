@@ -47,6 +47,14 @@ class Holders {
   /// Appends when jobs on the GPU are expected to end, as free_from sees it, where that is known.
   void ends_on(GpuId gpu, Instant now, std::vector<Instant>& ends) const;
 
+  /// A job in the way of a spot; when it is expected to have left, as free_from sees it.
+  struct Occupant {
+    JobId job;
+    Instant since, leaves;
+    int slices = 0;  // of memory
+  };
+  [[nodiscard]] std::vector<Occupant> occupants(Spot spot, Instant now) const;
+
   /// When the next of those on the GPU is expected to end, or to have taken too long, after `now`.
   [[nodiscard]] Instant next_change(GpuId gpu, Instant now) const;
   /// Where the job runs; empty: nowhere.
@@ -62,7 +70,7 @@ class Holders {
   struct Holder {
     JobId job;
     std::optional<PlacementId> placement;
-    Instant until;
+    Instant since, until;
     Duration patience{};
   };
   static constexpr std::uint32_t nowhere = 0xffffffff;

@@ -26,6 +26,8 @@ class QueueHost {
   virtual Room room(GpuId gpu, RequestId request) = 0;
   /// Set aside or not.
   [[nodiscard]] virtual bool takes_work(GpuId gpu) const = 0;
+  /// The running job was stopped: its place is free. It is returned as it would wait again.
+  virtual Waiting vacate(JobId job) = 0;
   /// `find` is to leave out this GPU, which takes work, or no more.
   virtual void set_aside(GpuId gpu, bool aside) = 0;
 

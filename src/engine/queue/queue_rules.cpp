@@ -62,6 +62,9 @@ Result<QueueRules> queue_rules(const OptionTexts& options,
   read_shares(in, rules);
   if (!in.is("user-jobs", "all"))
     rules.user_jobs = static_cast<std::size_t>(in.count("user-jobs", 1, 1'000'000'000));
+  rules.by_kind = in.is("kinds", "on");
+  if (!in.is("evict", "off"))
+    rules.evictions = static_cast<std::uint32_t>(in.count("evict", 1, 1'000'000));
   if (in.error()) return std::unexpected(*in.error());
   return rules;
 }

@@ -34,6 +34,9 @@ struct QueueRules {
   std::map<std::string, double, std::less<>> shares;
   std::optional<std::size_t> user_jobs;  // a user's of one account, at a time
   std::vector<GpuReservation> advance;   // by when they begin; not by an option
+  bool by_kind = true;  // where there are services and leases, these go before batches
+  /// How often a batch is stopped for them at most; 0: never.
+  std::uint32_t evictions = 0;
 
   /// Whether the jobs of different users are told apart.
   [[nodiscard]] bool by_user() const { return by_share || user_jobs || !advance.empty(); }
@@ -62,6 +65,11 @@ inline constexpr std::array queue_options = {
               "others"},
     OptionRow{"user-jobs", "COUNT or all", "all",
               "how many jobs of a user, on one account, may run at a time"},
+    OptionRow{"kinds", "on|off", "on",
+              "on: of one priority, services go first, then leases, then batches"},
+    OptionRow{"evict", "COUNT or off", "3",
+              "how often a batch that may be stopped is stopped, at most, for services and leases "
+              "that find no room"},
 };
 
 /// A scheduler's own options, and these after them.

@@ -17,8 +17,9 @@ std::pair<std::string, std::string> owner_of(const JobFacts* facts, JobId job) {
 
 ServedQueue::ServedQueue(const SchedulerSetup& setup, QueueRules rules)
     : rules_(std::move(rules)),
-      plain_(rules_.plain() && !setup.gangs),
-      holds_(rules_.backfill != Backfill::none || !rules_.advance.empty() || setup.gangs),
+      plain_(rules_.plain() && !setup.gangs && !setup.kinds),
+      holds_(rules_.backfill != Backfill::none || !rules_.advance.empty() || setup.gangs ||
+             setup.kinds),
       facts_(setup.facts),
       requests_(&setup.requests),
       holders_(setup.fleet, setup.facts),
@@ -26,7 +27,9 @@ ServedQueue::ServedQueue(const SchedulerSetup& setup, QueueRules rules)
   const bool fixed = facts_ == nullptr || !facts_->expects_anew();
   if (rules_.backfill != Backfill::none && setup.use_index && fixed) index_.emplace(holders_);
   if (setup.gangs) gangs_.emplace(setup.fleet, setup.requests, holders_);
-  if (!rules_.by_user()) groups_.emplace_back(JobQueue(facts_, rules_.by_deadline));
+  rules_.by_kind = rules_.by_kind && setup.kinds;
+  if (setup.kinds && facts_ != nullptr) evictions_.emplace(setup, rules_.evictions);
+  if (!rules_.by_user()) groups_.emplace_back(JobQueue(facts_, rules_.by_deadline, rules_.by_kind));
   if (!rules_.by_share || facts_ == nullptr) return;
   for (const PastUse& use : facts_->past_use())
     shares_.held(shares_.member(use.account, use.user), use.slices, use.from, use.to);
@@ -39,7 +42,7 @@ std::size_t ServedQueue::group_of(JobId job) {
   const auto owner = owner_of(facts_, job);
   const auto [known, fresh] = group_numbers_.try_emplace(owner, groups_.size());
   if (fresh) {
-    Group& group = groups_.emplace_back(JobQueue(facts_, rules_.by_deadline));
+    Group& group = groups_.emplace_back(JobQueue(facts_, rules_.by_deadline, rules_.by_kind));
     group.member = shares_.member(owner.first, owner.second);
     group.account = owner.first;
     group.user = owner.second;
@@ -143,7 +146,7 @@ bool ServedQueue::at_limit(const Group& group) const {
 
 bool ServedQueue::before(const Group& a, const Group& b, Instant now) const {
   const JobQueue::Turn turn_a = a.jobs.turn(a.next), turn_b = b.jobs.turn(b.next);
-  if (turn_a.priority != turn_b.priority) return turn_a.priority > turn_b.priority;
+  if (turn_a.rank != turn_b.rank) return turn_a.rank < turn_b.rank;
   if (rules_.by_share) {
     const auto level_a = shares_.level(a.member, now), level_b = shares_.level(b.member, now);
     if (level_a != level_b) return level_a < level_b;
@@ -172,14 +175,18 @@ bool ServedQueue::start_next(Group& group, QueueHost& host, Instant now, bool ow
                              std::vector<Command>& commands) {
   if (together(group.job)) return start_gang(group, host, now, own_alone, commands);
   const auto spot = spot_for(group, host, now, own_alone);
-  if (!spot) return false;
+  if (spot) start_on(*spot, group, host, now, commands);
+  return spot.has_value();
+}
+
+void ServedQueue::start_on(Spot spot, Group& group, QueueHost& host, Instant now,
+                           std::vector<Command>& commands) {
   const Waiting job = group.job;
   dequeue(group);
-  host.start(job, *spot, commands);
-  if (holds_) holders_.start(job.job, *spot, now);
-  room_changed(spot->gpu);
-  charge(job.job, static_cast<std::size_t>(&group - groups_.data()), {&*spot, 1}, now);
-  return true;
+  host.start(job, spot, commands);
+  if (holds_) holders_.start(job.job, spot, now);
+  room_changed(spot.gpu);
+  charge(job.job, static_cast<std::size_t>(&group - groups_.data()), {&spot, 1}, now);
 }
 
 void ServedQueue::serve(QueueHost& host, Instant now, std::vector<Command>& commands) {
@@ -206,6 +213,7 @@ void ServedQueue::serve(QueueHost& host, Instant now, std::vector<Command>& comm
   std::size_t seen = 0, reserved = 0;  // jobs
   while (Group* group = next_group(now, false)) {
     if (start_next(*group, host, now, false, commands)) continue;
+    if (evictions_ && make_room(*group, host, now, commands)) continue;
     if (most == 0) break;
     if (reserved < most && reserve(*group, host, now)) {
       ++group->reserved;
@@ -216,6 +224,7 @@ void ServedQueue::serve(QueueHost& host, Instant now, std::vector<Command>& comm
   }
   if (advance_ > 0) start_owners(host, now, commands);
   forget_reservations(host);
+  if (!evicted_.empty()) serve_again(host, now, commands);
 }
 
 /// What is theirs now does not wait for the jobs before them.
@@ -303,6 +312,9 @@ Room ServedQueue::left_by_reservations(const Group& group, GpuId gpu, Room room,
 
 bool ServedQueue::delays(const Group& group, Spot spot, const Reservation& reservation,
                          Instant now) {
+  if (evictions_ && reservation.advance == nullptr &&
+      evictions_->makes_room(group.job.job, reservation.job.job))
+    return false;
   return meets(group, spot, reservation) &&
          !ends_before(reservation, now, time_of(group.job.job, spot));
 }
@@ -326,9 +338,9 @@ bool ServedQueue::owns_now(const Group& group, Instant now) const {
 
 // Reservations.
 
-/// The earliest time from which on neither those that run nor the reservations are in its way.
-Instant ServedQueue::earliest_start(const Group& group, Spot spot, Instant now) {
-  Instant from = holders_.free_from(spot, now);
+/// The earliest time at or after `from`, when those that run have left it, at which the
+/// reservations are not in its way either.
+Instant ServedQueue::earliest_start(const Group& group, Spot spot, Instant from) {
   const auto reserved = reserved_on_.find(spot.gpu);
   if (reserved == reserved_on_.end()) return from;
   const Geometry& geometry = holders_.geometry(spot.gpu);
@@ -370,7 +382,7 @@ std::optional<Reservation> ServedQueue::earliest(const Group& group, QueueHost& 
     const Room there = host.room_now(gpu, job.request);
     const Geometry& geometry = holders_.geometry(gpu);
     const auto look_at = [&](Spot spot, int slices) {
-      const Instant from = earliest_start(group, spot, now);
+      const Instant from = earliest_start(group, spot, holders_.free_from(spot, now));
       if (from == never && !may_be_kept(spot)) return;
       consider(SpotRank{from, from == never ? holders_.in_the_way(spot) : 0, slices, spot});
     };

@@ -27,6 +27,14 @@
 // places, from the earliest time at which they are free together; where ends are not known, those
 // in whose way fewest slices are in all. It counts once for its user, with the slices of all.
 //
+// Where there are services and leases (model/job_kind.hpp), which go before batches of their
+// priority, a batch that may be stopped is stopped for one that finds no room: on the spot that is
+// free then at once, of these where least work is lost, and no more batches than are in its way.
+// It waits again at its old place, and is stopped so only as often as the rules allow. Where no
+// such spot is, one is kept from the earliest time at which the others in its way have left it,
+// whatever `backfill` says; a batch that would make room again may use it until then. None waits
+// for services and leases that find no room, but for what is kept for them.
+//
 // GPUs that are set aside beforehand (model/gpu_reservation.hpp) are reservations of another kind:
 // those of the user or account that they name are not in their way. While one holds, these start
 // there whichever other jobs wait before them.
@@ -39,6 +47,7 @@
 #include <vector>
 
 #include "engine/queue/earliest_spots.hpp"
+#include "engine/queue/evictions.hpp"
 #include "engine/queue/fair_share.hpp"
 #include "engine/queue/gang_spots.hpp"
 #include "engine/queue/holders.hpp"
@@ -89,6 +98,10 @@ class ServedQueue {
   /// Whether as many places as the request asks for can ever be had at a time.
   [[nodiscard]] bool could_seat(QueueHost& host, RequestId request);
 
+  /// Where a lease that runs at `from` goes when it would do with the request of `lease`, to a
+  /// smaller instance, or needs it; empty: it stays. Not to what is kept for others.
+  [[nodiscard]] std::optional<Spot> resized(QueueHost& host, Waiting lease, Spot from) const;
+
  private:
   /// The jobs of one user, or all.
   struct Group {
@@ -120,6 +133,9 @@ class ServedQueue {
   /// reserved for it.
   bool start_next(Group& group, QueueHost& host, Instant now, bool own_alone,
                   std::vector<Command>& commands);
+  /// It does, on this spot.
+  void start_on(Spot spot, Group& group, QueueHost& host, Instant now,
+                std::vector<Command>& commands);
   /// It waits no more.
   void dequeue(Group& group);
   [[nodiscard]] std::optional<Spot> spot_for(const Group& group, QueueHost& host, Instant now,
@@ -135,7 +151,7 @@ class ServedQueue {
                             Instant now);
   [[nodiscard]] std::optional<Reservation> earliest(const Group& group, QueueHost& host,
                                                     Instant now);
-  [[nodiscard]] Instant earliest_start(const Group& group, Spot spot, Instant now);
+  [[nodiscard]] Instant earliest_start(const Group& group, Spot spot, Instant from);
   [[nodiscard]] bool may_be_kept(Spot spot) const;
   bool reserve(const Group& group, QueueHost& host, Instant now);
   void forget_reservations(QueueHost& host);
@@ -187,6 +203,30 @@ class ServedQueue {
 
   void keep(const Reservation& reservation, QueueHost& host);
 
+  // Services and leases (served_kinds.cpp).
+
+  /// How room is made for a job on a spot, the best first: when it is free of those that are not
+  /// stopped for it and, where that is not known, their slices; what stopping the others loses, in
+  /// slice-seconds, and how many they are; the spot's own slices.
+  struct Way {
+    Instant from;
+    int staying = 0;
+    double lost = 0;
+    std::size_t stopped = 0;
+    int slices = 0;
+    Spot spot;
+    friend auto operator<=>(const Way&, const Way&) = default;
+  };
+  [[nodiscard]] std::optional<Way> way_to(const Group& group, Spot spot, Instant now);
+  [[nodiscard]] std::optional<Way> best_way(const Group& group, QueueHost& host, Instant now);
+  /// For a service or lease that has found no room: it starts where others make room, or a spot is
+  /// kept for it. False where the job is a batch.
+  bool make_room(Group& group, QueueHost& host, Instant now, std::vector<Command>& commands);
+  void stop_those_in_the_way(const Group& group, Spot spot, QueueHost& host, Instant now,
+                             std::vector<Command>& commands);
+  /// Those that were stopped wait again.
+  void serve_again(QueueHost& host, Instant now, std::vector<Command>& commands);
+
   QueueRules rules_;
   bool plain_, holds_;
   const JobFacts* facts_;
@@ -196,7 +236,9 @@ class ServedQueue {
   std::optional<GangSpots> gangs_;      // empty: none comes
   std::set<JobId> waiting_gangs_;       // their leaders
   std::map<JobId, GangTime> adopted_gangs_;
-  std::vector<bool> could_seat_;  // by request; as far as it could
+  std::vector<bool> could_seat_;        // by request; as far as it could
+  std::optional<Evictions> evictions_;  // empty: there are only batches
+  std::vector<Waiting> evicted_;        // in this look at the queue
   FairShare shares_;
   std::vector<Group> groups_;
   std::map<std::pair<std::string, std::string>, std::size_t> group_numbers_;

@@ -140,6 +140,14 @@ class FullGpu final : public Scheduler, private QueueHost {
     commands.push_back(StartOnWholeGpu{job.job, spot.gpu});
   }
 
+  Waiting vacate(JobId job) override {
+    const Gpu& gpu = gpus_[index(gpu_of_[index(job)])];
+    const auto tenant = tenants_.find(job);
+    const Waiting left = tenant == tenants_.end() ? gpu.job : tenant->second.job;
+    leave(job);
+    return left;
+  }
+
   Room room(GpuId id, RequestId request) override {
     const Gpu& gpu = gpus_[index(id)];
     return {!gpu.blocked && !(*requests_)[request].candidates[gpu.kind].empty(), {}, {}};

@@ -90,6 +90,20 @@ class Online final : public Scheduler, private QueueHost {
     if (std::exchange(look_again_, false)) queue_.serve(*this, now, commands);
   }
 
+  void resize(JobId lease, RequestId to, Instant now, std::vector<Command>& commands) override {
+    now_ = now;
+    const JobSeat seat = seats_[lease];
+    const auto from = seat.whole ? std::nullopt : std::optional(seat.placement);
+    const auto spot = queue_.resized(*this, {lease, to}, {seat.gpu, from});
+    if (!spot) return;
+    if (fixed_[index(seat.gpu)].contains(seat.placement)) {
+      fixed_[index(seat.gpu)].erase(seat.placement);
+      fixed_[index(spot->gpu)].insert(*spot->placement);
+    }
+    relocate({seat.gpu, seat.placement}, *spot, commands);
+    look_again_ = true;
+  }
+
   Outlook outlook(JobId job) const override { return queue_.outlook(job); }
   void ends_soon(JobId job) const override { seats_.leaves_soon(job); }
   void frees_soon(GpuId gpu) const override {
@@ -119,7 +133,8 @@ class Online final : public Scheduler, private QueueHost {
   }
   bool seats_all(RequestId request) override { return queue_.could_seat(*this, request); }
   std::string_view why_not(RequestId request) override {
-    if (asks_for_whole((*requests_)[request].request)) return "instances stay as they are, so no GPU is whole";
+    if (asks_for_whole((*requests_)[request].request))
+      return "instances stay as they are, so no GPU is whole";
     return "no existing instance is what it asks for, and none may be created";
   }
 
@@ -276,20 +291,30 @@ class Online final : public Scheduler, private QueueHost {
     return worth ? decision : std::nullopt;
   }
 
-  void depart(JobId job, std::vector<Command>& commands) {
+  JobSeat leave(JobId job) {
     const JobSeat left = seats_.leave(job);
     --running_;
     if (!left.whole) fixed_[index(left.gpu)].erase(left.placement);
     decisions_.changed(left.gpu);
+    return left;
+  }
+
+  Waiting vacate(JobId job) override { return {job, leave(job).request}; }
+
+  void depart(JobId job, std::vector<Command>& commands) {
+    const JobSeat left = leave(job);
     // What is kept for a job that waits is not filled by moves.
     if (!decisions_.moves() || queue_.reserved(left.gpu)) return;
     const RebalanceKind kind = decisions_.kind(left.gpu);
-    while (const auto move = decisions_.next_move(left.gpu, kind)) {
-      queue_.moved(seats_.at(move->from, move->from_placement), {move->to, move->to_placement});
-      seats_.migrate(move->from, move->from_placement, move->to, move->to_placement, commands);
-      decisions_.changed(move->to);
-      if (move->from != move->to) decisions_.changed(move->from);
-    }
+    while (const auto move = decisions_.next_move(left.gpu, kind))
+      relocate({move->from, move->from_placement}, {move->to, move->to_placement}, commands);
+  }
+
+  void relocate(Spot from, Spot to, std::vector<Command>& commands) {
+    queue_.moved(seats_.at(from.gpu, *from.placement), to);
+    seats_.migrate(from.gpu, *from.placement, to.gpu, *to.placement, commands);
+    decisions_.changed(to.gpu);
+    if (from.gpu != to.gpu) decisions_.changed(from.gpu);
   }
 
   /// Asks for a wake-up only while jobs run, so that a run ends.
@@ -298,10 +323,7 @@ class Online final : public Scheduler, private QueueHost {
       due_.reset();
       for (const CompactionMove& move :
            plan_compaction(seats_.fleet(), fixed_, compacting_.moves)) {
-        queue_.moved(seats_.at(move.from, move.from_placement), {move.to, move.to_placement});
-        seats_.migrate(move.from, move.from_placement, move.to, move.to_placement, commands);
-        decisions_.changed(move.to);
-        decisions_.changed(move.from);
+        relocate({move.from, move.from_placement}, {move.to, move.to_placement}, commands);
       }
       serve(commands);
     }

@@ -86,6 +86,16 @@ class SchemeB final : public Scheduler, private QueueHost {
                event);
   }
 
+  void resize(JobId lease, RequestId to, Instant /*now*/, std::vector<Command>& commands) override {
+    const JobSeat seat = seats_[lease];
+    const auto from = seat.whole ? std::nullopt : std::optional(seat.placement);
+    const auto spot = queue_.resized(*this, {lease, to}, {seat.gpu, from});
+    if (!spot) return;
+    queue_.moved(lease, *spot);
+    seats_.migrate(seat.gpu, seat.placement, spot->gpu, *spot->placement, commands);
+    touched_.push_back(seat.gpu);
+  }
+
   Outlook outlook(JobId job) const override { return queue_.outlook(job); }
   void ends_soon(JobId job) const override { seats_.leaves_soon(job); }
   void frees_soon(GpuId gpu) const override { seats_.frees_soon(gpu); }
@@ -148,6 +158,12 @@ class SchemeB final : public Scheduler, private QueueHost {
       seats_.start_whole(job, spot.gpu, commands);
     }
     blocked_.reset();
+  }
+
+  Waiting vacate(JobId job) override {
+    const JobSeat left = seats_.leave(job);
+    touched_.push_back(left.gpu);
+    return {job, left.request};
   }
 
   Room room(GpuId gpu, RequestId request) override {

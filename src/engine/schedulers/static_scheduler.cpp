@@ -73,6 +73,16 @@ class Static final : public Scheduler, private QueueHost {
     std::visit([&](const auto& what) { hear(what, commands); }, event);
   }
 
+  void resize(JobId lease, RequestId to, Instant /*now*/, std::vector<Command>& commands) override {
+    const JobSeat seat = seats_[lease];
+    const auto spot = queue_.resized(*this, {lease, to}, {seat.gpu, seat.placement});
+    if (!spot) return;
+    queue_.moved(lease, *spot);
+    no_longer_free(spot->gpu, PlacementSet::of(*spot->placement));
+    seats_.migrate(seat.gpu, seat.placement, spot->gpu, *spot->placement, commands);
+    now_free(seat.gpu, seat.placement);
+  }
+
   Outlook outlook(JobId job) const override { return queue_.outlook(job); }
   void ends_soon(JobId job) const override { seats_.leaves_soon(job); }
   void frees_soon(GpuId gpu) const override { seats_.frees_soon(gpu); }
@@ -375,6 +385,12 @@ class Static final : public Scheduler, private QueueHost {
     enter(job, spot.gpu, placement);
   }
 
+  Waiting vacate(JobId job) override {
+    const RequestId request = seats_[job].request;
+    leave(job);
+    return {job, request};
+  }
+
   /// The layout's own, when they are all that is there.
   Room room(GpuId gpu, RequestId request) override {
     const GpuState& state = seats_.fleet()[gpu];
@@ -421,12 +437,17 @@ class Static final : public Scheduler, private QueueHost {
       no_room_for_[group_of(seat.gpu, seat.placement)].reset();
       shared_->leave(seat.gpu, seat.placement, needed(seat.request, seat.gpu));
     }
-    if (!made_ || seats_.fleet()[seat.gpu].absent) return;
-    if (!has_[index(seat.gpu)].contains(seat.placement)) {
-      restore_.insert(seat.gpu);  // what was adopted was in the way
-      return;
+    now_free(seat.gpu, seat.placement);
+  }
+
+  /// The instance, which a job has left.
+  void now_free(GpuId gpu, PlacementId placement) {
+    if (!made_ || seats_.fleet()[gpu].absent) return;
+    if (has_[index(gpu)].contains(placement)) {
+      free_[group_of(gpu, placement)].insert(place(gpu, placement));
+    } else {
+      restore_.insert(gpu);  // what was adopted was in the way
     }
-    free_[group_of(seat.gpu, seat.placement)].insert(place(seat.gpu, seat.placement));
   }
 
   Seats seats_;
@@ -489,6 +510,10 @@ Result<std::unique_ptr<Scheduler>> make_static(const SchedulerSetup& setup,
     return fail(ErrorKind::bad_usage, "layout",
                 "layout=best is chosen for a queue in which no job overtakes another",
                 "leave out order, backfill, the limit of users and reservations, or name a layout");
+  if (setup.kinds && (*sharing || text == "best"))
+    return fail(ErrorKind::bad_usage, *sharing ? "sharing" : "layout",
+                "this is for batches, and there are services or leases",
+                "leave out sharing, and name a layout");
   auto layout = choose_layout(text, goal, setup);
   if (!layout) return std::unexpected(layout.error());
   OptionReader in(options);

@@ -100,7 +100,7 @@ std::string workload_text(const Workload& workload) {
   std::vector<bool> written(workload.services.size());  // by service
   for (const Job& job : workload.jobs) {
     const JobDetails* details = workload.details_of(job);
-    const bool replica = details != nullptr && details->service;
+    const bool replica = details != nullptr && details->service.has_value();
     if (replica && written[*details->service]) continue;
     Json line{{"id", job.id}, {"arrival_s", in_seconds(job.arrival.time_since_epoch())}};
     write_request(line, workload.requests[job.request]);
