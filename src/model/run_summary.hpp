@@ -51,6 +51,14 @@ inline constexpr Duration slowdown_bound = std::chrono::seconds{10};
 /// out below 1 and be cut off there, and jobs that name no profile would have none.
 [[nodiscard]] double bounded_slowdown(Duration turnaround, Duration shortest);
 
+/// How a service kept its target.
+struct ServiceSummary {
+  std::string id;
+  std::uint32_t replicas = 0;
+  Duration time{}, on_target{};  // from its arrival to its end, and of that on target
+  Duration longest_off{};        // the longest time off target without a break
+};
+
 /// All figures of one run.
 struct RunSummary {
   std::string scheduler;
@@ -64,10 +72,10 @@ struct RunSummary {
   std::size_t jobs = 0, finished = 0, failed = 0, rejected = 0, waiting = 0;
   std::vector<ReasonCount> rejections;
 
-  Duration makespan{};  // from the first arrival to the last end
-  /// Of finished jobs. Execution is the time of all its processes, wait is the rest.
+  Duration makespan{};  // from the first arrival to the last end of a job that is no service
+  /// Of finished batches. Execution is the time of all its processes, wait is the rest.
   Distribution wait, turnaround, execution;
-  Ratios slowdown;  // bounded_slowdown, of finished jobs
+  Ratios slowdown;  // bounded_slowdown, of finished batches
   /// The longest time from the arrival of a job to the first start of a process of it; of jobs that
   /// never had one, to the end of the run, unless they were rejected.
   Duration first_wait_max{};
@@ -85,6 +93,13 @@ struct RunSummary {
   /// idle GPUs together, to the millijoule.
   std::optional<double> energy_j, job_energy_j, idle_energy_j, power_mean_w, power_peak_w;
   std::optional<double> sampled_energy_j;  // what a power meter that polls would have added up
+
+  std::vector<ServiceSummary> services;
+  std::size_t leases = 0, leases_promised = 0;
+  std::optional<double> leases_in_time;  // of those that say when they should start, which did
+  Distribution lease_wait;    // from arrival until it can be used, or to the end of the run
+  Duration lease_late_max{};  // longest from the promised start of a lease to its place
+  std::optional<double> lease_given_back_slice_h;  // compute, while they were idle
 
   /// Time of jobs, added up, in which they made no progress, or progress that was lost later.
   double creation_s = 0;                   // their instance was being made
@@ -163,6 +178,8 @@ struct JobOutcome {
   /// What it held, counted where some job of the workload names a user or an account. Jobs that
   /// share an instance hold equal parts of it.
   std::optional<HeldSlices> held = {};
+  /// Of leases, after arrival: when it could be used, and when that was promised while it waited.
+  std::optional<Duration> usable_after = {}, promised_after = {};
 };
 
 Json to_json(const RunSummary& summary);

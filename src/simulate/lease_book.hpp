@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "model/ids.hpp"
 #include "model/job.hpp"
 #include "model/run_summary.hpp"
 
@@ -48,7 +49,7 @@ class LeaseBook {
     double ends_at = 1;
     std::optional<Instant> promise, place, usable;
     int slices = 0, most_slices = 0;
-    Instant since{};  // it holds these
+    Instant since{};        // it holds these
     double given_back = 0;  // slice-seconds
   };
   /// How many have come after this share of its time.

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "model/ids.hpp"
 #include "model/job.hpp"
 #include "model/run_summary.hpp"
 
