@@ -45,9 +45,9 @@ class LeaseBook {
   struct Lease {
     const Job* job = nullptr;
     const LeaseTerms* terms = nullptr;
-    std::vector<LeaseChange> changes;  // of one that shrinks
+    std::vector<LeaseChange> changes = {};  // of one that shrinks
     double ends_at = 1;
-    std::optional<Instant> promise, place, usable;
+    std::optional<Instant> promise = {}, place = {}, usable = {};
     int slices = 0, most_slices = 0;
     Instant since{};        // it holds these
     double given_back = 0;  // slice-seconds
