@@ -71,7 +71,7 @@ WaysOnGpu ways_on(const Holders& holders, const StateGraph& graph, GpuId gpu, co
   return EverySet(holders, graph, gpu).look_at(room);
 }
 
-std::optional<Distribution> distribute(const std::vector<std::vector<int>>& costs,
+std::optional<PlacesByPart> distribute(const std::vector<std::vector<int>>& costs,
                                        std::uint32_t places) {
   // least[n]: the least that n places cost on the parts that were looked at, from the last on.
   std::vector<std::int64_t> least(places + 1, no_way);
@@ -88,7 +88,7 @@ std::optional<Distribution> distribute(const std::vector<std::vector<int>>& cost
       }
   }
   if (least[places] >= no_way) return std::nullopt;
-  Distribution all{least[places], {}};
+  PlacesByPart all{least[places], {}};
   for (const auto& of_part : taken) {
     all.places.push_back(of_part[places]);
     places -= of_part[places];
@@ -100,7 +100,7 @@ std::optional<std::vector<Spot>> least_in_the_way(const Fleet& fleet, const Hold
                                                   const FleetNodes& nodes, const Request& request,
                                                   const std::function<Room(GpuId)>& room) {
   struct Choice {
-    Distribution distribution;
+    PlacesByPart distribution;
     std::vector<GpuId> gpus;
     std::vector<WaysOnGpu> ways;
   };

@@ -24,11 +24,11 @@ struct WaysOnGpu {
 
 /// How many places each part is to have, where `costs[part][n - 1]` is what n of them cost there,
 /// and what that costs in all. Among equals the lower parts have more. Empty: there is no room.
-struct Distribution {
+struct PlacesByPart {
   std::int64_t cost = 0;
   std::vector<std::uint32_t> places;  // by part
 };
-[[nodiscard]] std::optional<Distribution> distribute(const std::vector<std::vector<int>>& costs,
+[[nodiscard]] std::optional<PlacesByPart> distribute(const std::vector<std::vector<int>>& costs,
                                                      std::uint32_t places);
 
 /// The spots on the fleet; `room` says which of a GPU there are. Empty: there is no room.
