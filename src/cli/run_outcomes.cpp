@@ -142,6 +142,7 @@ void write_outcomes(std::ostream& out, const Workload& workload,
     }
     if (outcome.slowdown) line["bounded_slowdown"] = *outcome.slowdown;
     line["disruptions"] = outcome.disruptions;
+    if (outcome.places > 1) line["places"] = outcome.places;
     if (outcome.held) {
       line["compute_slice_s"] = outcome.held->compute_s;
       line["memory_slice_s"] = outcome.held->memory_s;

@@ -75,7 +75,8 @@ struct RunSummary {
   Duration makespan{};  // from the first arrival to the last end of a job that is no service
   /// Of finished batches. Execution is the time of all its processes, wait is the rest.
   Distribution wait, turnaround, execution;
-  Ratios slowdown;  // bounded_slowdown, of finished batches
+  Ratios slowdown;                            // bounded_slowdown, of finished batches
+  std::optional<double> several_wait_mean_s;  // of finished batches of several places
   /// The longest time from the arrival of a job to the first start of a process of it; of jobs that
   /// never had one, to the end of the run, unless they were rejected.
   Duration first_wait_max{};
@@ -175,6 +176,7 @@ struct JobOutcome {
   std::optional<PredictedTime> predicted = {};
   std::optional<double> slowdown = {};  // bounded_slowdown, of a finished one
   std::uint32_t disruptions = 0;        // see RunSummary
+  std::uint32_t places = 1;             // that it asked for
   /// What it held, counted where some job of the workload names a user or an account. Jobs that
   /// share an instance hold equal parts of it.
   std::optional<HeldSlices> held = {};

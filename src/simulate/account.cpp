@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "simulate/processes.hpp"
+
 namespace cleave {
 
 void Account::ran(std::size_t job, const ProcessTime& time, const WorkShare& work) {
@@ -82,6 +84,7 @@ std::vector<JobOutcome> Account::outcomes(const LeastNeeds& needs) const {
     JobOutcome outcome{
         .end = book.end, .execution = book.execution, .disruptions = book.disruptions};
     if (!predicted_.empty()) outcome.predicted = predicted_[i];
+    outcome.places = places_of(*workload_, workload_->jobs[i]);
     if (book.end == JobOutcome::End::finished) {
       outcome.turnaround = book.turnaround;
       outcome.wait = book.turnaround - book.execution;
@@ -122,6 +125,8 @@ void Account::write(RunSummary& summary, std::optional<double> usable_mib, const
   std::size_t disruptions = 0, began = 0;
   double token_s = 0;
   std::size_t with_tokens = 0;
+  double several_wait_s = 0;
+  std::size_t several = 0;
   for (auto* durations : {&waits, &turnarounds, &executions}) durations->reserve(books_.size());
   for (std::size_t i = 0; i < books_.size(); ++i) {
     const Book& book = books_[i];
@@ -139,6 +144,10 @@ void Account::write(RunSummary& summary, std::optional<double> usable_mib, const
     slowdowns.push_back(slowdown(i, needs));
     summary.waiting_s += in_seconds(book.turnaround - book.execution - book.set_up);
     waits.push_back(book.turnaround - book.execution);
+    if (places_of(*workload_, workload_->jobs[i]) > 1) {
+      several_wait_s += in_seconds(waits.back());
+      ++several;
+    }
     turnarounds.push_back(book.turnaround);
     executions.push_back(book.execution);
     const JobDetails* details = workload_->details_of(workload_->jobs[i]);
@@ -147,6 +156,7 @@ void Account::write(RunSummary& summary, std::optional<double> usable_mib, const
     ++with_tokens;
   }
   if (with_tokens > 0) summary.time_per_output_token_s = token_s / static_cast<double>(with_tokens);
+  if (several > 0) summary.several_wait_mean_s = several_wait_s / static_cast<double>(several);
   summary.wait = Distribution::of(waits);
   summary.turnaround = Distribution::of(turnarounds);
   summary.execution = Distribution::of(executions);

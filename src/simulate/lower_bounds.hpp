@@ -11,6 +11,8 @@
 // `shared` holds: that no job is faster than by itself. RunSummary::shared_starts says which runs
 // they are. Offloading is in both: a job that offloads has its speed on the small instance.
 //
+// A job of several places holds its least as many times, and is never faster than one process.
+//
 // Simulated times are whole nanoseconds, and a bound may exceed one by as much for each change of a
 // job's speed.
 
