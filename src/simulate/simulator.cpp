@@ -1284,13 +1284,9 @@ class Simulation {
     if (auto runs = must_run(what.job); !runs) return runs;
     const JobRun& run = runs_[what.job];
     observe([&] {
-      return RunEvent{.at = now_,
-                      .kind = RunEvent::Kind::warned,
-                      .job = what.job,
-                      .gpu = run.gpu,
-                      .placement = seen_placement(run),
-                      .until = {},
-                      .memory = what.peak};
+      RunEvent event = event_of(RunEvent::Kind::warned, what.job, run);
+      event.memory = what.peak;
+      return event;
     });
     return {};
   }

@@ -48,6 +48,7 @@ TEST_P(Bounds, AreNeverBeaten) {
   std::size_t near = 0;
   for (std::uint64_t seed = 1; seed <= 400 && !HasFailure(); ++seed) {
     Scenario scenario = random_scenario(seed, 60);
+    if (seed % 3 == 0) scenario = with_gangs(std::move(scenario));
     Random random(seed);
     if (random.uniform() < 0.3) scenario.options.world.link = LinkSharing::together;
     if (random.uniform() < 0.2) scenario.options.world.has_power = false;

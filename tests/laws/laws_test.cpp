@@ -1,5 +1,5 @@
 // The laws of scheduling, for every scheduler of the table, under random fleets, jobs, options and
-// faults.
+// faults. In a third of the scenarios there are jobs of several places and of whole GPUs.
 //
 // CLEAVE_LAW_EVENTS is the number of events (arrivals and ends of jobs) for each scheduler; default
 // a million, a tenth for schedulers that search, and a fiftieth of that in builds without
@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
 
 #include "base/format.hpp"
 #include "base/json.hpp"
@@ -51,6 +52,11 @@ class Transcript final : public RunObserver {
   fmt::memory_buffer text_;
 };
 
+Scenario scenario_of(std::uint64_t seed, std::size_t jobs) {
+  Scenario scenario = random_scenario(seed, jobs);
+  return seed % 3 == 0 ? with_gangs(std::move(scenario)) : scenario;
+}
+
 std::string transcript(const Scenario& scenario, const SchedulerSpec& spec, bool use_index) {
   Transcript transcript;
   SimulationOptions options = scenario.options_of(spec);
@@ -71,6 +77,24 @@ std::string difference(const std::string& a, const std::string& b) {
 
 class Laws : public testing::TestWithParam<const SchedulerRow*> {
  protected:
+  /// A scheduler that takes no jobs of several places, nor of whole GPUs, says so of each.
+  static void check_refused(const Workload& workload, const SchedulerSpec& spec,
+                            const RunSummary& summary, const std::vector<JobOutcome>& outcomes) {
+    if (spec.row->several) return;
+    std::size_t asked = 0;
+    for (std::size_t i = 0; i < outcomes.size(); ++i) {
+      const Request& request = workload.requests[workload.jobs[i].request];
+      if (request.places == 1 && !std::holds_alternative<WholeGpu>(request.wanted)) continue;
+      ++asked;
+      EXPECT_EQ(outcomes[i].end, JobOutcome::End::rejected) << workload.jobs[i].id;
+    }
+    std::size_t told = 0;
+    for (const ReasonCount& each : summary.rejections)
+      if (each.reason.starts_with(fmt::format("scheduler '{}'", spec.row->name)))
+        told += each.count;
+    EXPECT_GE(told, asked);
+  }
+
   /// The number of events.
   static std::size_t run(const Scenario& scenario, const SchedulerSpec& spec) {
     LawChecker checker(scenario.fleet, scenario.workload, scenario.laws(spec));
@@ -81,6 +105,7 @@ class Laws : public testing::TestWithParam<const SchedulerRow*> {
     const auto summary = simulate(scenario.fleet, scenario.workload, spec, options);
     if (summary) {
       checker.finish(*summary, outcomes);
+      check_refused(scenario.workload, spec, *summary, outcomes);
       for (const double share :
            {summary->compute_utilization, summary->memory_allocated_utilization,
             summary->memory_used_utilization.value_or(0), summary->fragmentation_mean}) {
@@ -105,7 +130,7 @@ TEST_P(Laws, Hold) {
   const std::uint64_t first = setting("CLEAVE_LAW_SEED", 1);
   std::uint64_t seen = 0, seed = first;
   for (; seen < events && !HasFailure(); ++seed) {
-    const Scenario scenario = random_scenario(seed, setting("CLEAVE_LAW_JOBS", 600));
+    const Scenario scenario = scenario_of(seed, setting("CLEAVE_LAW_JOBS", 600));
     const std::string text = random_spec(row, seed);
     SCOPED_TRACE(fmt::format("CLEAVE_LAW_SEED={} {}", seed, text));
     const auto spec = parse_scheduler(text);
@@ -121,7 +146,37 @@ TEST_P(Laws, Hold) {
   RecordProperty("scenarios", std::to_string(seed - first));
 }
 
+/// Counts what happens to jobs of several places.
+class OfSeveral final : public RunObserver {
+ public:
+  void on(const RunEvent& event) override {
+    if (event.rank == 1U) ++counts[event.kind];
+    if (event.rank && !event.placement) ++whole;
+  }
+  std::map<RunEvent::Kind, std::size_t> counts;
+  std::size_t whole = 0;
+};
+
 // Laws hold easily if nothing happens.
+TEST(Scenarios, HoldGangsToWhichThingsHappen) {
+  OfSeveral seen;
+  std::size_t rejected = 0;
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    Scenario scenario = with_gangs(random_scenario(seed, 200));
+    scenario.options.observer = &seen;
+    const auto s =
+        simulate(scenario.fleet, scenario.workload, *parse_scheduler("online"), scenario.options);
+    ASSERT_TRUE(s) << s.error().text();
+    rejected += s->rejected;
+  }
+  using Kind = RunEvent::Kind;
+  EXPECT_GT(seen.counts[Kind::finished], 1000U);
+  for (const Kind kind : {Kind::failed, Kind::evicted, Kind::ran_out, Kind::restarted_early})
+    EXPECT_GT(seen.counts[kind], 10U) << name(kind);
+  EXPECT_GT(seen.whole, 1000U);
+  EXPECT_GT(rejected, 100U);
+}
+
 TEST(Scenarios, HoldWhatTheyPromise) {
   RunSummary all;
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {

@@ -8,6 +8,7 @@
 #include "base/json.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
+#include "simulate/random_places_test.hpp"
 
 namespace cleave::laws {
 
@@ -436,6 +437,16 @@ LawOptions Scenario::laws(const SchedulerSpec& spec) const {
 
 Scenario random_scenario(std::uint64_t seed, std::size_t jobs) {
   return Maker(seed, jobs).make();
+}
+
+Scenario with_gangs(Scenario scenario) {
+  const std::uint64_t seed = scenario.options.seed;
+  Random random(seed ^ 0x6e6f6465);
+  const std::size_t per_node = 1 + random.below(4);
+  for (std::size_t i = 0; i < scenario.fleet.gpus.size(); ++i)
+    scenario.fleet.gpus[i].name = fmt::format("n{}/{}", i / per_node, i % per_node);
+  ask_for_several(scenario.workload, seed, 2 + static_cast<std::uint32_t>(random.below(7)));
+  return scenario;
 }
 
 std::string random_spec(const SchedulerRow& row, std::uint64_t seed) {

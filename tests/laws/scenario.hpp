@@ -26,6 +26,9 @@ struct Scenario {
 /// At most about `jobs` jobs; those of one seed grow with it.
 Scenario random_scenario(std::uint64_t seed, std::size_t jobs);
 
+/// The same on several nodes, with jobs of several places and of whole GPUs.
+Scenario with_gangs(Scenario scenario);
+
 /// The options of a scheduler, drawn from the lists in its rows; further ones from `further`.
 std::string random_spec(const SchedulerRow& row, std::uint64_t seed);
 

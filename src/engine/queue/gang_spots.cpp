@@ -19,9 +19,9 @@ GangSpots::Kind& GangSpots::kind_of(RequestId request) {
   Kind*& known = kind_of_request_[index(request)];
   if (known != nullptr) return *known;
   const ResolvedRequest& asked = (*requests_)[request];
-  Key key{asks_for_whole(asked.request), {}};
+  Key key{asks_for_whole(asked.request), {}, asked.request.at_least};
   for (const auto* sets : {&asked.candidates, &asked.holds})
-    for (const PlacementSet set : *sets) key.second.push_back(set.bits());
+    for (const PlacementSet set : *sets) key.placements.push_back(set.bits());
   auto& kind = kinds_[std::move(key)];
   if (!kind) {
     kind = std::make_unique<Kind>(nodes_, fleet_->graphs().size());

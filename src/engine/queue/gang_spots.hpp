@@ -69,8 +69,14 @@ class GangSpots {
     std::vector<Room> offered;  // by GPU model
     std::size_t told = 0;       // of the log
   };
-  /// What it depends on: whether whole GPUs, and candidates and all that hold it on each model.
-  using Key = std::pair<bool, std::vector<std::uint32_t>>;
+  /// What it depends on: whether whole GPUs, candidates and all that hold it on each model, and
+  /// what it was found to need, where a host gives what a job does not ask for.
+  struct Key {
+    bool whole = false;
+    std::vector<std::uint32_t> placements;
+    std::optional<MiB> at_least;
+    friend auto operator<=>(const Key&, const Key&) = default;
+  };
 
   Kind& kind_of(RequestId request);
   void look_at(Kind& kind, GpuId gpu, RequestId request, QueueHost& host);
