@@ -22,10 +22,14 @@ struct Place {
 /// Places by GPU, each GPU's in the order of preference.
 class SlowRooms {
  public:
+  using Counts = std::map<unsigned, std::size_t>;  // by GPU or node
+
   explicit SlowRooms(const Fleet& fleet) : fleet_(&fleet) {}
   void add(const Place& place) { places_[place.gpu].push_back(place); }
 
-  [[nodiscard]] bool fits(const Request& asked) const { return !every_way(asked).empty(); }
+  [[nodiscard]] bool fits(const Request& asked) const {
+    return every_way(asked, [](const Counts&) { return true; });
+  }
 
   /// The node, and then the GPU, with the least room that is enough, or else most of it first.
   [[nodiscard]] std::vector<Place> choose(const Request& asked) const {
@@ -55,7 +59,7 @@ class SlowRooms {
                         [&](const Place& place) { return std::pair(cost(place), place); });
     std::vector<Place> best;
     int least = 0;
-    for (const auto& way : every_way(asked)) {
+    every_way(asked, [&](const Counts& way) {
       std::vector<Place> chosen;
       int sum = 0;
       for (const auto& [gpu, count] : way)
@@ -63,16 +67,16 @@ class SlowRooms {
           chosen.push_back(by_cost.places_.at(gpu)[i]);
           sum += cost(chosen.back()).first;
         }
-      if (!best.empty() && least <= sum) continue;
-      best = chosen;
-      least = sum;
-    }
+      if (best.empty() || sum < least) {
+        best = chosen;
+        least = sum;
+      }
+      return false;
+    });
     return best;
   }
 
  private:
-  using Counts = std::map<unsigned, std::size_t>;  // by GPU or node
-
   [[nodiscard]] unsigned node(unsigned gpu) const { return fleet_->node(static_cast<GpuId>(gpu)); }
   [[nodiscard]] Counts rooms() const {
     Counts rooms;
@@ -80,9 +84,9 @@ class SlowRooms {
     return rooms;
   }
 
-  /// Every way to share the places out, those first in which GPUs of low numbers have more.
-  [[nodiscard]] std::vector<Counts> every_way(const Request& asked) const {
-    std::vector<Counts> ways;
+  /// Every way to share the places out, those first in which GPUs of low numbers have more, until
+  /// one will do. Answers whether one did.
+  bool every_way(const Request& asked, const std::function<bool(const Counts&)>& will_do) const {
     Counts way;
     const Counts all = rooms();
     const auto allowed = [&](unsigned gpu) {
@@ -90,20 +94,19 @@ class SlowRooms {
       if (asked.together == Together::gpu) return false;
       return asked.together != Together::node || node(way.begin()->first) == node(gpu);
     };
-    const auto go_on = [&](const auto& self, Counts::const_iterator gpu, std::size_t left) -> void {
-      if (left == 0) return ways.push_back(way);
-      if (gpu == all.end()) return;
+    const auto go_on = [&](const auto& self, Counts::const_iterator gpu, std::size_t left) -> bool {
+      if (left == 0) return will_do(way);
+      if (gpu == all.end()) return false;
       const std::size_t most = asked.together == Together::spread ? 1 : gpu->second;
-      for (std::size_t here = std::min(most, left); here > 0; --here) {
-        if (!allowed(gpu->first)) break;
+      for (std::size_t here = std::min(most, left); here > 0 && allowed(gpu->first); --here) {
         way[gpu->first] = here;
-        self(self, std::next(gpu), left - here);
+        const bool done = self(self, std::next(gpu), left - here);
         way.erase(gpu->first);
+        if (done) return true;
       }
-      self(self, std::next(gpu), left);
+      return self(self, std::next(gpu), left);
     };
-    go_on(go_on, all.begin(), asked.places);
-    return ways;
+    return go_on(go_on, all.begin(), asked.places);
   }
 
   static void share(Counts rooms, std::size_t wanted, Counts& taken) {
