@@ -98,7 +98,8 @@ void add_admit(CommandLine& program, Run& run) {
       "Check whether a batch of requests fits on a fleet, and how many GPUs are missing if not",
       "cleave admit --fleet 4xA100-40GB --batch examples/batches/class.json", admit_command);
   command
-      ->add_option("--fleet", options.fleet, "A fleet file, or a number of empty GPUs: 4xA100-40GB")
+      ->add_option("--fleet", options.fleet,
+                   "A fleet file, or empty GPUs: 4xA100-40GB, or 4x8xA100-80GB on four nodes")
       ->required();
   command->add_option("--batch", options.batch, "A file {\"requests\": [{\"profile\", \"count\"}]}")
       ->required();

@@ -185,7 +185,8 @@ void add_place(CommandLine& program, Run& run) {
       program, run, "place", "Where one request would be placed on a fleet, or why it does not fit",
       "cleave place --fleet examples/fleets/one-node.json --profile 2g.10gb", place);
   command
-      ->add_option("--fleet", options.fleet, "A fleet file, or a number of empty GPUs: 4xA100-40GB")
+      ->add_option("--fleet", options.fleet,
+                   "A fleet file, or empty GPUs: 4xA100-40GB, or 4x8xA100-80GB on four nodes")
       ->required();
   command->add_option("--profile", options.profile,
                       "A profile by name; MODEL:NAME for one GPU model only");

@@ -32,7 +32,9 @@ void RunArguments::add(CommandLine& command) {
   std::vector<std::string> formats;
   for (const TraceFormat& format : trace_formats())
     formats.push_back(fmt::format("{}:FILE ({})", format.name, format.summary));
-  command.add_option("--fleet", fleet, "A fleet file, or a number of empty GPUs: 4xA100-40GB")
+  command
+      .add_option("--fleet", fleet,
+                  "A fleet file, or empty GPUs: 4xA100-40GB, or 4x8xA100-80GB on four nodes")
       ->required();
   command.add_option("--workload", workload,
                      "A workload file, JSON lines or CSV; - reads standard input");

@@ -117,6 +117,33 @@ TEST(FleetInShort, CountsModels) {
   EXPECT_FALSE(parse_fleet_in_short("4xA100-40GB,", {}));
 }
 
+TEST(FleetInShort, CountsNodes) {
+  const auto names = [](const char* text) {
+    const auto fleet = parse_fleet_in_short(text, {});
+    if (!fleet) return fleet.error().text();
+    std::string all;
+    for (const GpuEntry& gpu : fleet->gpus)
+      all += fmt::format("{}{} {}", all.empty() ? "" : ", ", gpu.name,
+                         fleet->geometries[gpu.geometry].model().key.substr(0, 3));
+    return all;
+  };
+  EXPECT_EQ(names("2x3xA100-80GB"), "n0/0 A10, n0/1 A10, n0/2 A10, n1/0 A10, n1/1 A10, n1/2 A10");
+  EXPECT_EQ(names("1x2xA100-80GB"), names("2xA100-80GB"));
+  EXPECT_EQ(names("2x1xA100-40GB,2xA30-24GB,1xA100-40GB,1x1xA30-24GB"),
+            "n0/0 A10, n1/0 A10, n2/0 A30, n2/1 A30, n2/2 A10, n3/0 A30");
+  EXPECT_EQ(parse_fleet_in_short("4x8xA100-80GB", {})->gpus.back().name, "n3/7");
+  const std::string not_a_number =
+      " is not a number of GPUs; write COUNTxMODEL, like 4xA100-40GB, or NODESxCOUNTxMODEL, like "
+      "4x8xA100-80GB";
+  for (const char* wrong :
+       {"0x8xA30-24GB", "4x0xA30-24GB", "-1x8xA30-24GB", "4x-8xA30-24GB", "x8xA30-24GB"})
+    EXPECT_EQ(names(wrong), fmt::format("fleet: '{}'{}", wrong, not_a_number)) << wrong;
+  for (const char* many : {"2001x2000xA30-24GB", "9223372036854775807x8xA30-24GB",
+                           "8x9223372036854775807xA30-24GB", "1xA30-24GB,1000x4000xA30-24GB"})
+    EXPECT_EQ(names(many), "fleet: a fleet has at most 4000000 GPUs") << many;
+  EXPECT_TRUE(names("4x8x2xA30-24GB").starts_with("fleet: unknown GPU model '2xA30-24GB'"));
+}
+
 std::string job_error(const std::string& job) {
   const auto workload = parse_workload(job, "jobs.jsonl");
   return workload ? "none" : workload.error().text();

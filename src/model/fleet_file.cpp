@@ -245,24 +245,77 @@ bool is_fleet_in_short(std::string_view text) {
   return x != std::string_view::npos && x > 0 && parse_integer(text.substr(0, x)).has_value();
 }
 
+namespace {
+
+/// A part of the short form: NODESxCOUNTxMODEL, or COUNTxMODEL on a node that others may share.
+struct ShortPart {
+  std::optional<std::int64_t> nodes;
+  std::int64_t each = 0;  // GPUs on each node
+  std::string_view model;
+};
+
+/// The number before an x, which it takes off the text with the x; nothing if there is none.
+std::optional<std::int64_t> take_count(std::string_view& text) {
+  const std::size_t x = text.find('x');
+  const auto count = x == std::string_view::npos ? std::nullopt : parse_integer(text.substr(0, x));
+  if (count) text.remove_prefix(x + 1);
+  return count;
+}
+
+Result<ShortPart> parse_short_part(std::string_view part, std::int64_t most) {
+  ShortPart parsed{{}, 0, part};
+  const auto first = take_count(parsed.model);
+  const auto second = first ? take_count(parsed.model) : std::nullopt;
+  parsed.nodes = second ? first : std::nullopt;
+  parsed.each = second.value_or(first.value_or(0));
+  const std::int64_t nodes = parsed.nodes.value_or(1);
+  if (nodes > most || parsed.each > most || (nodes > 0 && parsed.each > most / nodes))
+    return fail(ErrorKind::bad_input, "fleet",
+                fmt::format("a fleet has at most {} GPUs", most_gpus));
+  if (parsed.each < 1 || nodes < 1)
+    return fail(ErrorKind::bad_input, "fleet",
+                fmt::format("'{}' is not a number of GPUs", shown(part)),
+                "write COUNTxMODEL, like 4xA100-40GB, or NODESxCOUNTxMODEL, like 4x8xA100-80GB");
+  return parsed;
+}
+
+/// Adds the GPUs of a fleet in short form, naming each by its node.
+class ShortFleet {
+ public:
+  explicit ShortFleet(FleetFile& fleet) : fleet_(&fleet) {}
+
+  void add(const ShortPart& part, std::size_t geometry) {
+    for (std::int64_t node = 0; node < part.nodes.value_or(1); ++node) {
+      if (part.nodes || !shared_) begin_node();
+      for (std::int64_t i = 0; i < part.each; ++i)
+        fleet_->gpus.push_back({fmt::format("n{}/{}", nodes_ - 1, on_node_++), geometry, {}});
+    }
+    shared_ = !part.nodes;
+  }
+
+ private:
+  void begin_node() {
+    ++nodes_;
+    on_node_ = 0;
+  }
+
+  FleetFile* fleet_;
+  std::int64_t nodes_ = 0, on_node_ = 0;
+  bool shared_ = false;  // the last node takes the next GPUs for which none is said
+};
+
+}  // namespace
+
 Result<FleetFile> parse_fleet_in_short(std::string_view text, const ProfileChoice& profiles) {
   FleetFile fleet;
-  for (const std::string_view part : split(text, ',')) {
-    const std::size_t x = part.find('x');
-    const auto count =
-        x == std::string_view::npos ? std::nullopt : parse_integer(part.substr(0, x));
-    if (count && *count > most_gpus - static_cast<std::int64_t>(fleet.gpus.size()))
-      return fail(ErrorKind::bad_input, "fleet",
-                  fmt::format("a fleet has at most {} GPUs", most_gpus));
-    if (!count || *count < 1)
-      return fail(ErrorKind::bad_input, "fleet",
-                  fmt::format("'{}' is not a number of GPUs", shown(part)),
-                  "write COUNTxMODEL, like 4xA100-40GB");
-    const auto model = find_gpu_model(part.substr(x + 1));
+  ShortFleet gpus(fleet);
+  for (const std::string_view written : split(text, ',')) {
+    const auto part =
+        parse_short_part(written, most_gpus - static_cast<std::int64_t>(fleet.gpus.size()));
+    if (!part) return std::unexpected(part.error());
+    const auto model = find_gpu_model(part->model);
     if (!model) return fail_at("fleet", model.error());
-    const std::size_t geometry = FleetReader::geometry_index(fleet, **model, profiles);
-    for (std::int64_t i = 0; i < *count; ++i)
-      fleet.gpus.push_back({fmt::format("n0/{}", fleet.gpus.size()), geometry, {}});
+    gpus.add(*part, FleetReader::geometry_index(fleet, **model, profiles));
   }
   if (const auto checked = check_profiles(fleet, profiles); !checked)
     return std::unexpected(checked.error());

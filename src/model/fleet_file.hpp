@@ -73,8 +73,8 @@ inline constexpr std::int64_t most_gpus = 4'000'000;
 [[nodiscard]] Result<FleetFile> parse_fleet(std::string_view text, const std::string& place,
                                             const ProfileChoice& profiles);
 
-/// Reads the short form, a fleet of empty GPUs: "4xA100-40GB" or "4xA100-40GB,2xH100-80GB-SXM5".
-/// The GPUs are named n0/0, n0/1, ...
+/// Reads the short form, a fleet of empty GPUs: "4xA100-40GB" or "4xA100-40GB,2xH100-80GB-SXM5" on
+/// one node, named n0/0, n0/1, ...; "4x8xA100-80GB" on four nodes, n0/0 to n3/7.
 [[nodiscard]] Result<FleetFile> parse_fleet_in_short(std::string_view text,
                                                      const ProfileChoice& profiles);
 

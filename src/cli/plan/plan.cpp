@@ -212,7 +212,8 @@ void add_kind(CommandLine& group, const KindRow& row, Run& run) {
       fmt::format("cleave plan {} --fleet examples/fleets/scattered.json", kind),
       [kind = row.kind](const Options& given) { return plan_command(kind, given); });
   command
-      ->add_option("--fleet", options.fleet, "A fleet file, or a number of empty GPUs: 4xA100-40GB")
+      ->add_option("--fleet", options.fleet,
+                   "A fleet file, or empty GPUs: 4xA100-40GB, or 4x8xA100-80GB on four nodes")
       ->required();
   command
       ->add_option("--method", options.method,

@@ -34,10 +34,6 @@ constexpr TraceFile files[] = {
      "/../shared/data/alibaba-gpu-v2023/openb_pod_list_default.csv.gz",
      "-F, 'NR > 1 && $10 != \"\" && $11 != \"\" { h += $4 * $5 / 1000 * ($10 - $11) / 3600 } "
      "END { printf \"%.9f\", h }'"},
-    {"multigpu50", "alibaba2023",
-     "/../shared/data/alibaba-gpu-v2023/openb_pod_list_multigpu50.csv.gz",
-     "-F, 'NR > 1 && $10 != \"\" && $11 != \"\" { h += $4 * $5 / 1000 * ($10 - $11) / 3600 } "
-     "END { printf \"%.9f\", h }'"},
     {"philly", "philly", "/../shared/data/philly/philly.csv.gz",
      "-F, 'NR > 1 { h += $2 * $3 / 3600 } END { printf \"%.9f\", h }'"},
     {"swf", "swf", "/examples/traces/log.swf",

@@ -236,7 +236,8 @@ TEST(Sacct, ReadsTheExample) {
   const auto workload = read_trace("sacct:" + source_dir() + "/examples/traces/sacct.txt", {});
   ASSERT_TRUE(workload) << workload.error().text();
   EXPECT_EQ(workload->read, 9U);
-  EXPECT_EQ(workload->jobs.size(), 6U);
+  EXPECT_EQ(workload->jobs.size(), 7U);
+  EXPECT_EQ(text(workload->requests[workload->jobs[6].request]), "4 whole GPUs on one node");
   EXPECT_EQ(workload->notes.at("state_out_of_memory"), 1U);
 }
 
