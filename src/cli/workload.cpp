@@ -8,7 +8,7 @@
 
 namespace cleave::cli {
 
-AddCommand add_workload_list;
+AddCommand add_workload_list, add_workload_from, add_workload_info;
 
 namespace {
 
@@ -27,7 +27,7 @@ Result<int> generate(const Options& options) {
 }  // namespace
 
 void add_workload(CommandLine& program, Run& run) {
-  CommandLine* group = program.add_subcommand("workload", "Generate workloads");
+  CommandLine* group = program.add_subcommand("workload", "Generate, convert and count workloads");
   group->require_subcommand();
   const auto [command, options] = add_command(
       *group, run, "generate", "Generate a workload from a seed, as JSON lines on standard output",
@@ -42,6 +42,8 @@ void add_workload(CommandLine& program, Run& run) {
       ->check(whole_number(0))
       ->default_str("1");
   add_workload_list(*group, run);
+  add_workload_from(*group, run);
+  add_workload_info(*group, run);
 }
 
 }  // namespace cleave::cli

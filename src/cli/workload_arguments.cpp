@@ -8,7 +8,6 @@
 #include <map>
 #include <mutex>
 #include <set>
-#include <tuple>
 
 #include "base/format.hpp"
 #include "base/json.hpp"
@@ -29,9 +28,6 @@
 namespace cleave::cli {
 
 void RunArguments::add(CommandLine& command) {
-  std::vector<std::string> formats;
-  for (const TraceFormat& format : trace_formats())
-    formats.push_back(fmt::format("{}:FILE ({})", format.name, format.summary));
   command
       .add_option("--fleet", fleet,
                   "A fleet file, or empty GPUs: 4xA100-40GB, or 4x8xA100-80GB on four nodes")
@@ -39,12 +35,12 @@ void RunArguments::add(CommandLine& command) {
   command.add_option("--workload", workload,
                      "A workload file, JSON lines or CSV; - reads standard input");
   command.add_option("--trace", trace,
-                     fmt::format("A public trace: {}; gzip or not", any_of(formats)));
+                     fmt::format("A public trace: {}; gzip or not", any_of(trace_forms())));
   std::vector<std::string> made;
   for (const GeneratorRow& row : generators()) made.emplace_back(row.name);
   command.add_option("--generate", generate,
                      fmt::format("Generate a workload from the seed: {}", any_of(made)));
-  add_trace_options(command);
+  trace_options.add(command);
   add_run_options(command);
   add_world_options(command);
   command
@@ -57,36 +53,6 @@ void RunArguments::add(CommandLine& command) {
                    "Look at every GPU for every decision; slower, with the same answer");
   command.add_flag("--timing", timing, "Also print how long the run took");
   add_json(command, json);
-}
-
-void RunArguments::add_trace_options(CommandLine& command) {
-  const auto add = [&](const std::string& name, auto& value, const std::string& help) {
-    Option* option = command.add_option(name, value, help)->default_str(fmt::format("{}", value));
-    trace_options.push_back(option);
-    return option;
-  };
-  add("--rule", rule, "Traces: how a share of a GPU becomes a profile")
-      ->check(Check::one_of({"round-up", "nearest"}));
-  add("--compress", compress,
-      "Traces: factor by which arrivals come faster; run times stay the same");
-  add("--limit", limit, "Traces: use only the first N records by arrival")
-      ->check(whole_number(1))
-      ->default_str("");
-  add("--several", several,
-      "Traces: what becomes of jobs that had several whole GPUs: they ask for as many GPUs with "
-      "MIG "
-      "off, for as many of the largest instances, or are left out, as are those of several "
-      "instances")
-      ->check(Check::one_of({words_of_several.begin(), words_of_several.end()}));
-  add("--shares", shares,
-      "Trace philly, which records no shares of GPUs: every job asks for a whole GPU, or for a "
-      "share drawn from those of Alibaba's sharing pods")
-      ->check(Check::one_of({"whole", "alibaba"}));
-  add("--gap", gap,
-      "Trace miso, which records no arrivals: mean seconds between two arrivals, drawn at random");
-  add("--processors-per-gpu", processors_per_gpu,
-      "Trace swf: number of processors that make a whole GPU")
-      ->check(whole_number(1));
 }
 
 void RunArguments::add_run_options(CommandLine& command) {
@@ -373,34 +339,6 @@ Result<WorldTerms> RunArguments::read_world(const FleetFile& of) const {
   return terms;
 }
 
-Result<TraceOptions> RunArguments::read_trace_options(std::uint64_t with_seed) const {
-  const auto format = trace_format(trace);
-  if (!format) return std::unexpected(format.error());
-  for (const Option* option : trace_options)
-    if (option->count() > 0 && !(*format)->has_option(option->name().substr(2)))
-      return fail(ErrorKind::bad_usage, option->name(),
-                  fmt::format("the trace format {} has no such option", (*format)->name),
-                  "leave it out");
-  TraceOptions options;
-  options.rule = rule == "nearest" ? ShareRule::nearest : ShareRule::round_up;
-  options.several = static_cast<SeveralGpus>(std::ranges::find(words_of_several, several) -
-                                             words_of_several.begin());
-  options.shares = shares == "alibaba" ? Shares::alibaba : Shares::whole;
-  options.processors_per_gpu = static_cast<std::int64_t>(processors_per_gpu);
-  options.seed = with_seed;
-  const std::tuple<const char*, const std::string*, Ratio*> above_zero[] = {
-      {"--compress", &compress, &options.compress}, {"--gap", &gap, &options.gap}};
-  for (const auto& [name, text, value] : above_zero) {
-    const auto number = Ratio::parse(*text);
-    if (!number) return fail_at(name, number.error());
-    if (*number <= Ratio(0, 1))
-      return fail(ErrorKind::bad_usage, name, fmt::format("{} is not above 0", *text));
-    *value = *number;
-  }
-  if (limit > 0) options.limit = limit;
-  return options;
-}
-
 Result<void> RunArguments::not_read(const char* option, const std::string& path) const {
   const std::string of_trace = trace.substr(std::min(trace.size(), trace.find(':') + 1));
   return not_read_too(option, path, {workload, fleet, of_trace, profiles_repository, time_model});
@@ -408,7 +346,7 @@ Result<void> RunArguments::not_read(const char* option, const std::string& path)
 
 bool RunArguments::workload_is_drawn() const {
   return !generate.empty() || trace.starts_with("miso:") ||
-         (trace.starts_with("philly:") && shares == "alibaba");
+         (trace.starts_with("philly:") && trace_options.shares == "alibaba");
 }
 
 Result<ComputeSlices> RunArguments::slices_of(const KernelUse& kernel) const {
@@ -425,10 +363,8 @@ Result<Workload> RunArguments::read_workload(std::uint64_t with_seed) const {
         ErrorKind::bad_usage, "",
         "say what to run: --workload FILE, --trace FORMAT:FILE or --generate NAME, one of them");
   if (trace.empty()) {
-    for (const Option* option : trace_options)
-      if (option->count() > 0)
-        return fail(ErrorKind::bad_usage, option->name(), "this belongs to traces",
-                    "leave it out, or use --trace");
+    if (const auto none = trace_options.without_trace(); !none)
+      return std::unexpected(none.error());
     if (!generate.empty()) {
       auto made = generate_workload(generate, with_seed);
       if (made) made->options["generator"] = generate;
@@ -440,7 +376,7 @@ Result<Workload> RunArguments::read_workload(std::uint64_t with_seed) const {
                           model_sizer(workload),
                           [this](const KernelUse& kernel) { return slices_of(kernel); });
   }
-  const auto options = read_trace_options(with_seed);
+  const auto options = trace_options.read(trace, with_seed);
   if (!options) return std::unexpected(options.error());
   return read_trace(trace, *options);
 }
@@ -607,28 +543,6 @@ Progress ProgressLine::of_run(std::size_t run) {
 
 namespace {
 
-/// A count that the reader of a trace thought worth reporting, in words.
-std::string note(const std::string& key, std::size_t count) {
-  constexpr std::string_view state = "state_";
-  if (key == "censored")
-    return fmt::format("{} jobs were still running when the trace ends; they run to its end\n",
-                       count);
-  if (key == "no_gpu")
-    return fmt::format("not counted: {} without a GPU\n", counted(count, "record"));
-  if (key == "steps") return fmt::format("not counted: {} of jobs\n", counted(count, "step"));
-  if (key == "speeds_unreliable")
-    return fmt::format("the measured speeds of {} are unreliable: deepspeech2\n",
-                       counted(count, "job"));
-  if (key.starts_with(state))
-    return fmt::format("{} ended as {} in the trace; run for the recorded time\n",
-                       counted(count, "job"), key.substr(state.size()));
-  return "";
-}
-
-}  // namespace
-
-namespace {
-
 /// Some words of a list, so that a line stays readable.
 std::string some_of(const std::set<std::string>& words) {
   constexpr std::size_t most = 8;
@@ -704,31 +618,35 @@ std::string introduction(const FleetFile& fleet, const Workload& workload) {
   }
   std::string text =
       fmt::format("{} on {}\n", counted(workload.jobs.size(), "job"), fmt::join(gpus, " + "));
-  if (!workload.options.empty()) {
-    std::vector<std::string> options;
-    for (const auto& [key, value] : workload.options)
-      options.push_back(fmt::format("{} {}", key, value));
-    if (workload.options.contains("generator"))
-      return text + fmt::format("{}\n", fmt::join(options, ", "));
-    text += fmt::format("trace: {}\n", fmt::join(options, ", "));
-    std::vector<std::string> left;
-    std::size_t sum = 0;
-    for (const ReasonCount& entry : workload.left_out) {
-      left.push_back(fmt::format("{} {}", entry.count, entry.reason));
-      sum += entry.count;
-    }
-    text += fmt::format("{} read, {} left out{}\n", counted(workload.read, "record"), sum,
-                        left.empty() ? "" : fmt::format(": {}", fmt::join(left, ", ")));
-    for (const auto& [key, count] : workload.notes)
-      if (count > 0 || key == "censored" || key == "no_gpu") text += note(key, count);
-  }
-  return text;
+  if (!workload.options.contains("generator")) return text + trace_text(workload);
+  std::vector<std::string> options;
+  for (const auto& [key, value] : workload.options)
+    options.push_back(fmt::format("{} {}", key, value));
+  return text + fmt::format("{}\n", fmt::join(options, ", "));
 }
+
+namespace {
+
+/// What became of the work of a trace's jobs; empty for other workloads.
+std::string gpu_hours_text(const RunSummary& summary) {
+  const GpuHours& hours = summary.gpu_hours;
+  if (hours.read == 0) return "";
+  std::vector<std::string> others;
+  const std::pair<const char*, double> ends[] = {
+      {"failed", hours.failed}, {"rejected", hours.rejected}, {"waiting", hours.waiting}};
+  for (const auto& [end, sum] : ends)
+    if (sum > 0) others.push_back(fmt::format(", {:.1f} {}", sum, end));
+  return fmt::format("GPU-hours of the jobs: {:.1f} finished{}\n", hours.finished,
+                     fmt::join(others, ""));
+}
+
+}  // namespace
 
 std::string remarks(const RunSummary& summary, bool measured_times) {
   std::string text;
   for (const ReasonCount& entry : summary.rejections)
     text += fmt::format("{} rejected: {}\n", counted(entry.count, "job"), entry.reason);
+  text += gpu_hours_text(summary);
   if (summary.waiting > 0)
     text += fmt::format("{} jobs still wait when the run ends: what they need is never freed\n",
                         summary.waiting);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/command.hpp"
+#include "cli/trace_arguments.hpp"
 #include "model/job.hpp"
 #include "model/workload_file.hpp"
 #include "simulate/simulator.hpp"
@@ -15,9 +16,7 @@ namespace cleave::cli {
 
 /// The options that `simulate` and `compare` share, as they were given, and what they mean.
 struct RunArguments {
-  std::string fleet, workload, trace, generate, rule = "round-up", compress = "1", profiles = "all";
-  std::string shares = "whole", several = "gpus", gap = "60";
-  std::uint64_t limit = 0, processors_per_gpu = 1;
+  std::string fleet, workload, trace, generate, profiles = "all";
   std::uint64_t seed = 1;
   bool json = false, timing = false, no_index = false, jitter = false;
   std::string profiles_repository, time_model, know, may = "all";
@@ -25,7 +24,7 @@ struct RunArguments {
   std::string mig_switch = "0";
   std::string link = "spread", allocation = "off", sharing, power, power_cap, sample;
   std::vector<std::string> outages, reservations;
-  std::vector<Option*> trace_options;
+  TraceArguments trace_options;
 
   void add(CommandLine& command);
   /// The fleet and the workload, read and checked.
@@ -41,10 +40,8 @@ struct RunArguments {
  private:
   /// What a kernel is of the fleet's GPU model, if it has only one.
   [[nodiscard]] Result<ComputeSlices> slices_of(const KernelUse& kernel) const;
-  void add_trace_options(CommandLine& command);
   void add_run_options(CommandLine& command);
   void add_world_options(CommandLine& command);
-  [[nodiscard]] Result<TraceOptions> read_trace_options(std::uint64_t with_seed) const;
   [[nodiscard]] Result<WorldTerms> read_world(const FleetFile& of) const;
   [[nodiscard]] Result<void> read_knowledge(const FleetFile& of, SimulationOptions& options) const;
 };

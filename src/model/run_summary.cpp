@@ -88,11 +88,9 @@ Json to_json(const Distribution& d) {
           {"p98", in_seconds(d.p98)},   {"p99", in_seconds(d.p99)}, {"max", in_seconds(d.max)}};
 }
 
-Json to_json(const std::vector<ReasonCount>& counts) {
-  Json list = Json::array();
-  for (const ReasonCount& entry : counts)
-    list.push_back({{"reason", entry.reason}, {"count", entry.count}});
-  return list;
+Json to_json(const GpuHours& hours) {
+  return {{"read", hours.read},     {"left_out", hours.left_out}, {"finished", hours.finished},
+          {"failed", hours.failed}, {"rejected", hours.rejected}, {"waiting", hours.waiting}};
 }
 
 std::optional<double> throughput(const RunSummary& run) {
@@ -515,6 +513,16 @@ Json to_json(std::optional<double> value) {
 
 }  // namespace
 
+Json to_json(const std::vector<ReasonCount>& counts) {
+  Json list = Json::array();
+  for (const ReasonCount& entry : counts) {
+    Json row{{"reason", entry.reason}, {"count", entry.count}};
+    if (entry.gpu_hours > 0) row["gpu_hours"] = entry.gpu_hours;
+    list.push_back(std::move(row));
+  }
+  return list;
+}
+
 std::span<const RunFigure> run_figures() {
   return rows;
 }
@@ -524,6 +532,7 @@ Json to_json(const RunSummary& s) {
   for (const auto& [key, value] : s.workload) json["trace"][key] = value;
   json["read"] = s.read;
   json["left_out"] = to_json(s.left_out);
+  if (s.gpu_hours.read > 0) json["gpu_hours"] = to_json(s.gpu_hours);
   for (const auto& [key, value] : s.notes) json[key] = value;
   for (const RunFigure& figure : run_figures())
     json[std::string(figure.name)] =

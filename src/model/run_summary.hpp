@@ -59,6 +59,13 @@ struct ServiceSummary {
   Duration longest_off{};        // the longest time off target without a break
 };
 
+/// What the records of a trace used, by what became of them; the jobs' by what they ask for, which
+/// is less than they had where shares are drawn.
+struct GpuHours {
+  double read = 0, left_out = 0;
+  double finished = 0, failed = 0, rejected = 0, waiting = 0;
+};
+
 /// All figures of one run.
 struct RunSummary {
   std::string scheduler;
@@ -69,6 +76,7 @@ struct RunSummary {
 
   std::size_t read = 0;
   std::vector<ReasonCount> left_out;
+  GpuHours gpu_hours;
   std::size_t jobs = 0, finished = 0, failed = 0, rejected = 0, waiting = 0;
   std::vector<ReasonCount> rejections;
 
@@ -185,5 +193,6 @@ struct JobOutcome {
 };
 
 Json to_json(const RunSummary& summary);
+Json to_json(const std::vector<ReasonCount>& counts);
 
 }  // namespace cleave

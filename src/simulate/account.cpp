@@ -110,10 +110,35 @@ void Account::write_predictions(RunSummary& summary) const {
   summary.prediction_error_p90 = at_least(90);
 }
 
+GpuHours Account::gpu_hours() const {
+  GpuHours hours;
+  hours.read = workload_->gpu_hours_read;
+  for (const ReasonCount& entry : workload_->left_out) hours.left_out += entry.gpu_hours;
+  for (std::size_t i = 0; i < books_.size(); ++i) {
+    const double of_job = workload_->gpu_hours_of(workload_->jobs[i]);
+    switch (books_[i].end) {
+      case JobOutcome::End::finished:
+        hours.finished += of_job;
+        break;
+      case JobOutcome::End::failed:
+        hours.failed += of_job;
+        break;
+      case JobOutcome::End::rejected:
+        hours.rejected += of_job;
+        break;
+      case JobOutcome::End::waiting:
+        hours.waiting += of_job;
+        break;
+    }
+  }
+  return hours;
+}
+
 void Account::write(RunSummary& summary, std::optional<double> usable_mib, const LeastNeeds& needs,
                     Instant now) {
   summary.read = workload_->read;
   summary.left_out = workload_->left_out;
+  if (workload_->gpu_hours_read > 0) summary.gpu_hours = gpu_hours();
   summary.workload = workload_->options;
   summary.notes = workload_->notes;
   summary.jobs = books_.size();

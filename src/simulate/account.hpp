@@ -89,6 +89,7 @@ class Account {
 
   [[nodiscard]] bool late(std::size_t job) const;
   [[nodiscard]] double slowdown(std::size_t job, const LeastNeeds& needs) const;
+  [[nodiscard]] GpuHours gpu_hours() const;
   void write_predictions(RunSummary& summary) const;
   void lose_work(std::size_t job, Duration progress, const WorkShare& work);
 

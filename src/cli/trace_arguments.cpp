@@ -1,0 +1,138 @@
+#include "cli/trace_arguments.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+#include "base/format.hpp"
+#include "base/text.hpp"
+#include "model/share_rule_text.hpp"
+
+namespace cleave::cli {
+
+void TraceArguments::add(CommandLine& command) {
+  const auto add = [&](const std::string& name, auto& value, const std::string& help) {
+    Option* option = command.add_option(name, value, help)->default_str(fmt::format("{}", value));
+    given.push_back(option);
+    return option;
+  };
+  add("--rule", rule, "Traces: how a share of a GPU becomes a profile")
+      ->check(Check::one_of({words_of_share_rule.begin(), words_of_share_rule.end()}));
+  add("--compress", compress,
+      "Traces: factor by which arrivals come faster; run times stay the same");
+  add("--limit", limit, "Traces: use only the first N records by arrival")
+      ->check(whole_number(1))
+      ->default_str("");
+  add("--several", several,
+      "Traces: what becomes of jobs that had several GPUs: they ask for as many GPUs with MIG off, "
+      "for as many of the largest instances, or are left out, with those of several instances")
+      ->check(Check::one_of({words_of_several.begin(), words_of_several.end()}));
+  add("--shares", shares,
+      "Trace philly, which records no shares of GPUs: every job asks for a whole GPU, or for a "
+      "share drawn from those of Alibaba's sharing pods")
+      ->check(Check::one_of({"whole", "alibaba"}));
+  add("--gap", gap,
+      "Trace miso, which records no arrivals: mean seconds between two arrivals, drawn at random");
+  add("--processors-per-gpu", processors_per_gpu,
+      "Trace swf: number of processors that make a whole GPU")
+      ->check(whole_number(1));
+}
+
+Result<TraceOptions> TraceArguments::read(const std::string& trace, std::uint64_t seed) const {
+  const auto format = trace_format(trace);
+  if (!format) return std::unexpected(format.error());
+  for (const Option* option : given)
+    if (option->count() > 0 && !(*format)->has_option(option->name().substr(2)))
+      return fail(ErrorKind::bad_usage, option->name(),
+                  fmt::format("the trace format {} has no such option", (*format)->name),
+                  "leave it out");
+  TraceOptions options;
+  options.rule = parse_share_rule(rule).value_or(ShareRule::round_up);
+  options.several = static_cast<SeveralGpus>(std::ranges::find(words_of_several, several) -
+                                             words_of_several.begin());
+  options.shares = shares == "alibaba" ? Shares::alibaba : Shares::whole;
+  options.processors_per_gpu = static_cast<std::int64_t>(processors_per_gpu);
+  options.seed = seed;
+  const std::tuple<const char*, const std::string*, Ratio*> above_zero[] = {
+      {"--compress", &compress, &options.compress}, {"--gap", &gap, &options.gap}};
+  for (const auto& [name, text, value] : above_zero) {
+    const auto number = Ratio::parse(*text);
+    if (!number) return fail_at(name, number.error());
+    if (*number <= Ratio(0, 1))
+      return fail(ErrorKind::bad_usage, name, fmt::format("{} is not above 0", *text));
+    *value = *number;
+  }
+  if (limit > 0) options.limit = limit;
+  return options;
+}
+
+Result<void> TraceArguments::without_trace() const {
+  for (const Option* option : given)
+    if (option->count() > 0)
+      return fail(ErrorKind::bad_usage, option->name(), "this belongs to traces",
+                  "leave it out, or use --trace");
+  return {};
+}
+
+std::vector<std::string> trace_forms() {
+  return names_of(trace_formats(), [](const TraceFormat& format) {
+    return fmt::format("{}:FILE ({})", format.name, format.summary);
+  });
+}
+
+namespace {
+
+/// A count that the reader of a trace thought worth reporting, in words.
+std::string note(const std::string& key, std::size_t count) {
+  constexpr std::string_view state = "state_";
+  if (key == "censored")
+    return fmt::format("{} jobs were still running when the trace ends; they run to its end\n",
+                       count);
+  if (key == "no_gpu")
+    return fmt::format("not counted: {} without a GPU\n", counted(count, "record"));
+  if (key == "steps") return fmt::format("not counted: {} of jobs\n", counted(count, "step"));
+  if (key == "speeds_unreliable")
+    return fmt::format("the measured speeds of {} are unreliable: deepspeech2\n",
+                       counted(count, "job"));
+  if (key.starts_with(state))
+    return fmt::format("{} ended as {} in the trace; run for the recorded time\n",
+                       counted(count, "job"), key.substr(state.size()));
+  return "";
+}
+
+}  // namespace
+
+namespace {
+
+/// What was left out, of records or of their GPU-hours, with reasons.
+std::string left_out_text(std::string sum, const std::vector<std::string>& by_reason) {
+  return fmt::format("{} left out{}\n", sum,
+                     by_reason.empty() ? "" : fmt::format(": {}", fmt::join(by_reason, ", ")));
+}
+
+}  // namespace
+
+std::string trace_text(const Workload& workload) {
+  if (workload.options.empty()) return "";
+  std::vector<std::string> options, records, hours;
+  for (const auto& [key, value] : workload.options)
+    options.push_back(fmt::format("{} {}", key, value));
+  std::size_t count = 0;
+  double sum = 0;
+  for (const ReasonCount& entry : workload.left_out) {
+    records.push_back(fmt::format("{} {}", entry.count, entry.reason));
+    if (entry.gpu_hours > 0)
+      hours.push_back(fmt::format("{:.1f} {}", entry.gpu_hours, entry.reason));
+    count += entry.count;
+    sum += entry.gpu_hours;
+  }
+  std::string text = fmt::format("trace: {}\n", fmt::join(options, ", "));
+  text += fmt::format("{} read, {}", counted(workload.read, "record"),
+                      left_out_text(fmt::format("{}", count), records));
+  text += fmt::format("GPU-hours: {:.1f} read, {}", workload.gpu_hours_read,
+                      left_out_text(fmt::format("{:.1f}", sum), hours));
+  for (const auto& [key, number] : workload.notes)
+    if (number > 0 || key == "censored" || key == "no_gpu") text += note(key, number);
+  return text;
+}
+
+}  // namespace cleave::cli

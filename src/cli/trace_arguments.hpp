@@ -1,0 +1,31 @@
+#pragma once
+// How a trace is read: options that every command with a trace has, and what is said about it.
+
+#include <string>
+#include <vector>
+
+#include "cli/command.hpp"
+#include "simulate/traces/trace.hpp"
+
+namespace cleave::cli {
+
+/// The options as they were given, and what they mean.
+struct TraceArguments {
+  std::string rule = "round-up", compress = "1", several = "gpus", shares = "whole", gap = "60";
+  std::uint64_t limit = 0, processors_per_gpu = 1;
+  std::vector<Option*> given;  // each of them, given or not
+
+  void add(CommandLine& command);
+  /// Refuses options that the trace's format does not have.
+  [[nodiscard]] Result<TraceOptions> read(const std::string& trace, std::uint64_t seed) const;
+  /// Refuses all of them.
+  [[nodiscard]] Result<void> without_trace() const;
+};
+
+/// "FORMAT:FILE (what it is)" of every format.
+[[nodiscard]] std::vector<std::string> trace_forms();
+
+/// How the trace was read, what was left out and why, a line each; empty for other workloads.
+[[nodiscard]] std::string trace_text(const Workload& workload);
+
+}  // namespace cleave::cli
