@@ -44,9 +44,9 @@ Result<Workload> parse_lines(std::string_view text, const std::string& place,
 
 /// A cell as JSON: columns of text stay text, others are numbers, true, false or objects.
 Json cell_value(std::string_view column, const std::string& cell) {
-  constexpr std::array texts = {"id",          "profile",  "shape", "precision", "reference_model",
-                                "application", "progress", "user",  "account",   "together",
-                                "share_rule"};
+  constexpr std::array texts = {
+      "id",          "name",     "profile", "shape",   "precision", "reference_model",
+      "application", "progress", "user",    "account", "together",  "share_rule"};
   if (std::ranges::find(texts, column) != texts.end()) return cell;
   auto value = parse_json(cell, "cell");
   return value ? *value : Json(cell);

@@ -7,6 +7,7 @@
 #include "base/text.hpp"
 #include "model/asked_places.hpp"
 #include "model/instances_text.hpp"
+#include "model/job_spec.hpp"
 #include "model/share_rule_text.hpp"
 #include "model/workload/known_profiles.hpp"
 
@@ -36,6 +37,17 @@ std::optional<MiB> size_of_model(JsonReader& in, const ModelSizer& sizer) {
   if (size) return *size;
   in.refuse("shape", size.error().text(), "`cleave forecast model` shows what a model takes");
   return std::nullopt;
+}
+
+/// The memory of a model that was sized before, as submissions name it.
+std::optional<MiB> size_of_sized_model(JsonReader& in) {
+  auto model = in.object_if("model");
+  if (!model) return std::nullopt;
+  if (in.has("shape")) in.refuse("model", "shape says the same", "leave one of the two out");
+  (void)model->text("name");
+  const MiB memory{model->integer("memory_mib", 1, most_job_memory)};
+  model->done();
+  return memory;
 }
 
 /// Raises the compute of the request to what the job's kernel needs.
@@ -107,6 +119,7 @@ Request read_size(JsonReader& in, const JobSizers& sizers) {
   size.profile = in.text_if("profile");
   size.memory = in.size_if("memory_mib");
   size.model = size_of_model(in, sizers.models);
+  if (const auto sized = size_of_sized_model(in)) size.model = sized;
   size.share = in.number_if("gpu_share");
   refuse_two_sizes(in, size);
   const auto compute = in.integer_if("compute_slices", 0, 99);

@@ -4,6 +4,7 @@
 
 #include "base/format.hpp"
 #include "base/text.hpp"
+#include "model/job_fields.hpp"
 #include "model/speed_table.hpp"
 #include "model/workload/stated_details.hpp"
 #include "model/workload/stated_kind.hpp"
@@ -57,6 +58,46 @@ void restrict_to_table(JsonReader& in, const SpeedModel& speed, Request& request
               "add its speed there, or ask for another profile");
 }
 
+/// Two names of one thing, in workloads and in submissions; only one may be used.
+void refuse_both(JsonReader& in, std::string_view key, std::string_view of_submissions) {
+  if (in.has(key) && in.has(of_submissions))
+    in.refuse(of_submissions, fmt::format("{} says the same", key), "leave one of the two out");
+}
+
+std::string read_name(JsonReader& in) {
+  refuse_both(in, "id", "name");
+  return in.has("name") ? in.text("name") : in.text("id");
+}
+
+std::optional<Duration> read_duration(JsonReader& in) {
+  refuse_both(in, "duration_s", "expected_s");
+  const auto expected = in.seconds_if("expected_s");
+  return expected ? expected : in.seconds_if("duration_s");
+}
+
+/// What submissions say to the daemon alone changes nothing here.
+void pass_over(JsonReader& in, const FieldInfo& field) {
+  if (field.kind == FieldKind::texts)
+    (void)in.texts(field.key);
+  else if (field.kind == FieldKind::integer)
+    (void)in.integer_if(field.key, field.least, field.most);
+  else if (field.kind == FieldKind::seconds)
+    (void)in.seconds_if(field.key);
+  else
+    (void)in.text_if(field.key);
+}
+
+/// The fields that workloads have only where a submission is read as one.
+const std::vector<const FieldInfo*>& fields_of_submissions_alone() {
+  static const std::vector<const FieldInfo*> fields = [] {
+    std::vector<const FieldInfo*> found;
+    for (const JobField& field : job_fields())
+      if (field.workload.empty()) found.push_back(submission_field(field));
+    return found;
+  }();
+  return fields;
+}
+
 /// The number of the details in the workload; most jobs have none.
 std::uint32_t add(Workload& workload, const JobDetails& details) {
   if (details == JobDetails()) return Job::none;
@@ -77,13 +118,15 @@ std::vector<Job> jobs_of(const Job& job, const std::optional<ServiceTerms>& serv
 void JobReader::read(const Json& document, const std::string& place) {
   JsonReader in(document, place, *error_);
   Job job;
-  job.id = in.text("id");
+  job.id = read_name(in);
   job.arrival = Instant{} + in.seconds_if("arrival_s").value_or(Duration::zero());
   Request request = read_request(in, document, sizers_);
   SpeedModel speed = read_speed(in);
-  const auto duration = in.seconds_if("duration_s");
+  const auto duration = read_duration(in);
   JobDetails details = read_details(in);
   StatedKind kind = read_kind(in);
+  for (const FieldInfo* const field : fields_of_submissions_alone())
+    if (in.has(field->key)) pass_over(in, *field);
   in.done();
   if (!fit_for_a_name(job.id)) in.refuse("id", "a job needs a name, without control characters");
   if (*error_) return;
