@@ -77,7 +77,7 @@ class Auditor final : public RunObserver {
   }
 
   double highest_link = 0, highest_power = 0;  // shares of what there is
-  std::size_t audited_ends = 0;
+  std::size_t audited_ends = 0, audited_ends_of_several = 0;
 
  private:
   /// A process's rate, and the next one from a time to come.
@@ -134,6 +134,7 @@ class Auditor final : public RunObserver {
       case RunEvent::Kind::finished:
         ++finished_;
         ++audited_ends;
+        audited_ends_of_several += event.rank ? 1 : 0;
         // Ends are rounded to the nanosecond, at each change of speed once.
         EXPECT_NEAR(job.done, all, 1e-9 * all + 100) << job_of(event).id;
         break;
@@ -238,7 +239,7 @@ TEST(Laws, NothingIsMadeAndNothingIsLost) {
       "static:layout=4g.20gb@0+3g.20gb@4+7g.80gb@0;fit=any;sharing=time-slicing;sharers=3",
       "static:layout=7g.40gb@0+4g.40gb@0+3g.40gb@4;sharing=compute-instances",
       "static:layout=7g.40gb@0+7g.80gb@0;sharing=mps;sharers=5;percent=30"};
-  std::size_t events = 0, ends = 0, losses = 0, moves = 0;
+  std::size_t events = 0, ends = 0, of_several = 0, losses = 0, moves = 0;
   double link = 0, power = 0;
   for (std::uint64_t seed = 1; events < wanted; ++seed) {
     const FleetFile fleet =
@@ -265,12 +266,14 @@ TEST(Laws, NothingIsMadeAndNothingIsLost) {
     if (testing::Test::HasFailure()) FAIL() << what;
     events += summary->events;
     ends += auditor.audited_ends;
+    of_several += auditor.audited_ends_of_several;
     losses += summary->evictions;
     moves += summary->migrations;
     link = std::max(link, auditor.highest_link);
     power = std::max(power, auditor.highest_power);
   }
   EXPECT_GT(ends, wanted / 4);
+  EXPECT_GT(of_several, wanted / 50);
   EXPECT_GT(losses, 0U);
   EXPECT_GT(moves, 0U);
   EXPECT_GT(link, 0.99) << "the link must have been full, or its law says nothing";

@@ -471,7 +471,7 @@ bool LawChecker::leave(const RunEvent& event, Instant until) {
   return true;
 }
 
-void LawChecker::wait_again(JobId id, bool work_is_kept, bool by_scheduler) {
+void LawChecker::wait_again(JobId id, bool work_is_kept) {
   JobAccount& account = jobs_[index(id)];
   account.state = JobState::waiting;
   if (!work_is_kept) {
@@ -479,8 +479,6 @@ void LawChecker::wait_again(JobId id, bool work_is_kept, bool by_scheduler) {
     account.speed_known = true;
     account.resumed = false;
   }
-  if (by_scheduler) return;
-  in_turn_.insert(turn(id));
 }
 
 /// The work done was the work there was, and it fitted where it was done.
@@ -553,10 +551,11 @@ void LawChecker::ran_out(const RunEvent& event) {
   JobAccount* account = running(event);
   if (account == nullptr) return;
   if (event.at < account->begin) violation(event, "it ends before it begins");
+  in_turn_.insert(turn(*event.job));
   if (!leave(event, event.at)) return;
   if (account->had && !account->begins_beside_others)
     account->more_than = std::max(*account->had, account->more_than.value_or(*account->had));
-  wait_again(*event.job, false, false);
+  wait_again(*event.job, false);
   account->ran_out_last = true;
   last_end_ = event.at;
 }
@@ -567,10 +566,11 @@ void LawChecker::stopped(const RunEvent& event) {
   const JobDetails* details = workload_.details_of(workload_.jobs[index(*event.job)]);
   if (details != nullptr && !details->restartable.value_or(true))
     violation(event, "it may not be restarted");
+  if (event.kind == Kind::restarted_early) in_turn_.insert(turn(*event.job));
   if (!leave(event, event.at)) return;
   if (event.kind == Kind::restarted_early && account->had && !account->begins_beside_others)
     account->more_than = std::max(*account->had, account->more_than.value_or(*account->had));
-  wait_again(*event.job, false, event.kind == Kind::stopped);
+  wait_again(*event.job, false);
 }
 
 void LawChecker::checkpointed(const RunEvent& event) {
@@ -582,7 +582,7 @@ void LawChecker::checkpointed(const RunEvent& event) {
   if (!leave(event, written)) return;
   account->saved = std::max(account->saved, written);
   account->resumed = begun || account->done > 0;
-  wait_again(*event.job, true, true);
+  wait_again(*event.job, true);
 }
 
 void LawChecker::migrated(const RunEvent& event) {
@@ -638,8 +638,9 @@ void LawChecker::evicted(const RunEvent& event) {
   } else if (account->here == account->seats.size()) {
     return violation(event, "no GPU of its job is lost");
   }
+  in_turn_.insert(turn(*event.job));
   if (!leave(event, event.at)) return;
-  wait_again(*event.job, false, event.kind == Kind::stopped);
+  wait_again(*event.job, false);
 }
 
 void LawChecker::gpu_returned(const RunEvent& event) {

@@ -165,7 +165,7 @@ class LawChecker final : public RunObserver {
   bool leave(const RunEvent& event, Instant until);
   [[nodiscard]] const Request& request_of(const RunEvent& event) const;
   void progress(JobAccount& account);
-  void wait_again(JobId id, bool work_is_kept, bool by_scheduler);
+  void wait_again(JobId id, bool work_is_kept);
   [[nodiscard]] Instance* find(GpuId gpu, PlacementId placement);
   [[nodiscard]] const Geometry& geometry(GpuId gpu) const;
   [[nodiscard]] std::optional<double> speed(JobId job, GpuId gpu,

@@ -1,5 +1,6 @@
 // The simulator against a second one that knows only the definitions and takes small steps: 500
-// small worlds with every term on and off. In 181 of them jobs share instances.
+// small worlds with every term on and off. In 181 of them jobs share instances, in some of the
+// others they have several places.
 
 #include <gtest/gtest.h>
 
@@ -7,6 +8,7 @@
 
 #include "base/format.hpp"
 #include "base/random.hpp"
+#include "simulate/random_places_test.hpp"
 #include "slow_world.hpp"
 
 namespace cleave {
@@ -175,13 +177,15 @@ SmallWorld small_world(std::uint64_t seed) {
   keep_some(world.workload, seed);
   share_some(world, seed);
   give_laws(world, seed);
+  if (parse_scheduler(world.scheduler)->row->several && !world.scheduler.starts_with("static"))
+    ask_for_several(world.workload, seed, 3);
   return world;
 }
 
 TEST(SlowWorld, AgreesOn500SmallWorlds) {
   constexpr double step_s = 0.002;
   std::size_t compared = 0, saturated = 0, capped = 0, moved = 0, offloaded = 0;
-  std::size_t shared = 0, ran_out = 0;
+  std::size_t shared = 0, ran_out = 0, wide = 0;
   for (std::uint64_t seed = 1; seed <= 500; ++seed) {
     SmallWorld world = small_world(seed);
     EventList events;
@@ -202,7 +206,8 @@ TEST(SlowWorld, AgreesOn500SmallWorlds) {
       moved += event.kind == RunEvent::Kind::migrated ? 1 : 0;
       shared += event.share ? 1 : 0;
       ran_out += event.kind == RunEvent::Kind::ran_out ? 1 : 0;
-      if (event.kind != RunEvent::Kind::finished) continue;
+      if (event.kind != RunEvent::Kind::finished || !event.counts()) continue;
+      wide += event.rank ? 1 : 0;
       const std::size_t job = index(*event.job);
       EXPECT_TRUE(slow.ends_s[job]) << "seed " << seed << " job " << job;
       if (!slow.ends_s[job]) continue;
@@ -233,6 +238,7 @@ TEST(SlowWorld, AgreesOn500SmallWorlds) {
   EXPECT_GT(moved, 10U);
   EXPECT_GT(offloaded, 50U);
   EXPECT_GT(shared, 1000U);
+  EXPECT_GT(wide, 50U);
   EXPECT_GT(ran_out, 50U);
 }
 
