@@ -46,6 +46,7 @@ std::optional<ServedQueue::Way> ServedQueue::best_way(const Group& group, QueueH
 bool ServedQueue::make_room(Group& group, QueueHost& host, Instant now,
                             std::vector<Command>& commands) {
   if (!evictions_->takes_room(group.job.job)) return false;
+  if (together(group.job) && gang_of(group.job).size > 1) return false;  // it waits like a batch
   const auto way = best_way(group, host, now);
   if (way && way->from == now) {
     stop_those_in_the_way(group, way->spot, host, now, commands);
