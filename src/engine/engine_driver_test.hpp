@@ -18,16 +18,25 @@ class EngineDriver {
  public:
   explicit EngineDriver(std::string_view spec, std::string_view fleet = "1xA100-40GB")
       : EngineDriver(spec, in_short(fleet)) {}
-  /// With `gangs`, jobs of several places may come.
-  EngineDriver(std::string_view spec, FleetFile fleet, bool gangs = false,
-               Forecaster* forecaster = nullptr)
+  /// What else an engine is made from.
+  struct More {
+    bool gangs = false;
+    Forecaster* forecaster = nullptr;
+    std::vector<GpuReservation> reservations = {};
+  };
+  EngineDriver(std::string_view spec, FleetFile fleet)
+      : EngineDriver(spec, std::move(fleet), More{}) {}
+  EngineDriver(std::string_view spec, FleetFile fleet, const More& more)
       : file_(std::move(fleet)),
         fleet_(file_),
         requests_(file_.geometries),
-        engine_(*Engine::make(
-            *parse_scheduler(spec),
-            {.fleet = fleet_, .requests = requests_, .facts = &facts_, .gangs = gangs}, requests_,
-            forecaster)) {}
+        engine_(*Engine::make(*parse_scheduler(spec),
+                              {.fleet = fleet_,
+                               .requests = requests_,
+                               .facts = &facts_,
+                               .reservations = more.reservations,
+                               .gangs = more.gangs},
+                              requests_, more.forecaster)) {}
 
   /// A fleet with profiles without attributes.
   static FleetFile in_short(std::string_view fleet) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "engine/engine_driver_test.hpp"
 
 namespace cleave {
@@ -28,8 +30,9 @@ class GangDriver : public EngineDriver {
  public:
   explicit GangDriver(std::string_view spec, std::string_view fleet = "1xA100-40GB")
       : GangDriver(spec, in_short(fleet)) {}
-  GangDriver(std::string_view spec, FleetFile fleet, Forecaster* forecaster = nullptr)
-      : EngineDriver(spec, std::move(fleet), true, forecaster) {}
+  GangDriver(std::string_view spec, FleetFile fleet, Forecaster* forecaster = nullptr,
+             std::vector<GpuReservation> reservations = {})
+      : EngineDriver(spec, std::move(fleet), {true, forecaster, std::move(reservations)}) {}
 };
 
 TEST(Gangs, StartAndEndTogether) {
@@ -136,6 +139,51 @@ TEST(Gangs, NeedMoreMemoryTogether) {
   // Where there is nothing larger, the job has failed, by its own number.
   EXPECT_EQ(online.run_out(100, 80000), "stop 1, fail 1");
   EXPECT_NE(online.submit(2, several("3g.20gb", 4)).find("start 202 on"), std::string::npos);
+}
+
+/// Every job will need as much as it reports, and twice that is to be asked for.
+class Doubles final : public Forecaster {
+ public:
+  std::optional<ExpectedPeak> report(JobId /*job*/, const MemoryReport& report) override {
+    return ExpectedPeak{report.allocated, MiB{2 * report.allocated.value}};
+  }
+  void forget(JobId job) override { forgotten.insert(job); }
+  std::set<JobId> forgotten;
+};
+
+TEST(Gangs, AreStoppedEarlyTogether) {
+  Doubles forecaster;
+  GangDriver online("online", EngineDriver::in_short("2xA100-40GB"), &forecaster);
+  ASSERT_NE(online.submit(1, several("1g.5gb", 3)).find("start 101 on 0"), std::string::npos);
+  MemoryReport report;
+  report.allocated = MiB{8000};
+  forecaster.forgotten.clear();
+  const std::string larger = online.answer(MemoryReported{JobId{101}, report, MiB{4864}});
+  EXPECT_EQ(larger.find("stop 101, stop 1, stop 100, "), 0U) << larger;
+  for (const char* start : {"start 1 on", "start 100 on", "start 101 on"})
+    EXPECT_NE(larger.find(start), std::string::npos) << larger;
+  EXPECT_NE(larger.find("3g.20gb"), std::string::npos) << larger;
+  EXPECT_EQ(forecaster.forgotten.size(), 3U);
+}
+
+TEST(Gangs, KeepToReservations) {
+  const GpuReservation of_ann{GpuId{0}, Instant{}, Instant{100s}, "ann"};
+  GangDriver full("full-gpu", EngineDriver::in_short("3xA100-40GB"), nullptr, {of_ann});
+  EXPECT_EQ(full.submit(1, whole(3), 0, "bob"), "wake at 100 s");
+  // Hers does not wait for his, on her own GPU alone.
+  EXPECT_EQ(full.submit(2, whole(1), 0, "ann"), "start 2 on whole 0");
+  EXPECT_EQ(full.submit(3, whole(2), 0, "ann"), "");
+  EXPECT_EQ(full.finish(2), "");
+  EXPECT_EQ(full.answer(Woken{}, Instant{100s}),
+            "start 1 on whole 0, start 100 on whole 1, start 101 on whole 2");
+  EXPECT_EQ(full.answer(Finished{JobId{1}}, Instant{101s}),
+            "start 3 on whole 0, start 300 on whole 1");
+  GangDriver online("online", EngineDriver::in_short("2xA100-40GB"), nullptr, {of_ann});
+  EXPECT_NE(online.submit(1, several("1g.5gb", 9), 0, "ann").find("start 107 on 1"),
+            std::string::npos);
+  EXPECT_NE(online.submit(2, several("1g.5gb", 4), 0, "bob").find("start 202 on 1"),
+            std::string::npos);
+  EXPECT_EQ(online.submit(3, several("1g.5gb", 2), 0, "bob"), "");
 }
 
 TEST(Gangs, AreAdoptedWholeOrNotAtAll) {

@@ -90,6 +90,11 @@ PlacementSet Holders::held_at(GpuId gpu, Instant then, Instant now) const {
   return held;
 }
 
+void Holders::known_ends_on(GpuId gpu, std::vector<Instant>& ends) const {
+  for (const Holder& each : on_[index(gpu)])
+    if (const Instant end = until(each); end != never) ends.push_back(end);
+}
+
 void Holders::ends_on(GpuId gpu, Instant now, std::vector<Instant>& ends) const {
   for (const Holder& each : on_[index(gpu)])
     if (const Instant end = leaves(each, now); end != never) ends.push_back(end);

@@ -44,6 +44,8 @@ class Holders {
   [[nodiscard]] std::uint64_t which_in_the_way(Spot spot) const;
   /// The placements of the jobs that will not have left by then, none that has the whole GPU.
   [[nodiscard]] PlacementSet held_at(GpuId gpu, Instant then, Instant now) const;
+  /// Appends when jobs on the GPU are expected to end, in the past too, where that is known.
+  void known_ends_on(GpuId gpu, std::vector<Instant>& ends) const;
   /// Appends when jobs on the GPU are expected to end, as free_from sees it, where that is known.
   void ends_on(GpuId gpu, Instant now, std::vector<Instant>& ends) const;
 

@@ -74,8 +74,12 @@ void ServedQueue::adopt_process(Waiting job, Spot spot, Instant since) {
   const GangTime time = holders_.time_of(job.job, spot);
   const auto [known, fresh] = adopted_gangs_.try_emplace(gang.leader, time);
   if (longer(time, known->second)) known->second = time;
-  for (std::uint32_t rank = 0; rank < gang.size; ++rank)
-    if (holders_.gpu_of(gang.member(rank))) holders_.takes(gang.member(rank), since, known->second);
+  for (std::uint32_t rank = 0; rank < gang.size; ++rank) {
+    const auto gpu = holders_.gpu_of(gang.member(rank));
+    if (!gpu) continue;
+    holders_.takes(gang.member(rank), since, known->second);
+    room_changed(*gpu);
+  }
 }
 
 // What starts.
@@ -228,30 +232,44 @@ void ServedQueue::append_spots(GpuId gpu, Room free, PlacementSet held, std::uin
   }
 }
 
+/// Goes through the times at which that may change, in their order. Where ends are kept in order
+/// and no spot is left out, what is free now is known of GPUs on which nothing is kept.
 std::optional<ServedQueue::GangPlan> ServedQueue::earliest_together(const Group& group,
                                                                     QueueHost& host,
-                                                                    GangTime longest, Instant now) {
-  const Request& asked = (*requests_)[group.job.request].request;
-  GangRoom room(gangs_->nodes());
+                                                                    GangTime longest, bool slowest,
+                                                                    Instant now) {
+  const RequestId request = group.job.request;
+  const Request& asked = (*requests_)[request].request;
+  const bool known = slowest && ends_;
+  GangRoom room = known ? gangs_->free(request, host) : GangRoom(gangs_->nodes());
   const auto look_at = [&](GpuId gpu, Instant at) {
     const Room free = free_at(group, host, gpu, longest, at, now);
     room.set(gpu, gangs_->most(gpu, free, holders_.held_at(gpu, at, now)));
   };
-  std::vector<std::pair<Instant, GpuId>> changes;
+  std::vector<std::pair<Instant, GpuId>> changes;  // but for `ends`
   std::vector<Instant> here;
-  for (std::size_t i = 0; i < gangs_->gpus(); ++i) {
-    const auto gpu = static_cast<GpuId>(i);
-    if (host.room_now(gpu, group.job.request).empty()) continue;
+  const auto look_through = [&](GpuId gpu) {
     look_at(gpu, now);
     here.clear();
     append_changes(gpu, longest, now, here);
     for (const Instant change : here) changes.emplace_back(change, gpu);
+  };
+  const ExpectedEnds::InOrder none;
+  const ExpectedEnds::InOrder& ends = known ? ends_->in_order() : none;
+  if (known) {
+    for (const auto& [gpu, reservations] : reserved_on_) look_through(gpu);
+  } else {
+    for (std::size_t i = 0; i < gangs_->gpus(); ++i) look_through(static_cast<GpuId>(i));
   }
   std::ranges::make_heap(changes, std::greater{});
+  auto end = ends.begin();
+  for (; end != ends.end() && end->first <= now; ++end) look_at(end->second, now);
   Instant at = now;
   while (!room.fits(asked.places, asked.together)) {
-    if (changes.empty()) return std::nullopt;
-    at = changes.front().first;
+    if (changes.empty() && end == ends.end()) return std::nullopt;
+    at = std::min(changes.empty() ? never : changes.front().first,
+                  end == ends.end() ? never : end->first);
+    for (; end != ends.end() && end->first == at; ++end) look_at(end->second, at);
     while (!changes.empty() && changes.front().first == at) {
       std::ranges::pop_heap(changes, std::greater{});
       look_at(changes.back().second, at);
@@ -282,8 +300,9 @@ std::optional<ServedQueue::GangPlan> ServedQueue::fewest_in_the_way(const Group&
 bool ServedQueue::reserve_gang(const Group& group, QueueHost& host, Instant now) {
   const Waiting job = group.job;
   std::optional<GangPlan> best;
-  for (const GangTime& longest : times_of(job, host)) {
-    auto plan = earliest_together(group, host, longest, now);
+  const std::vector<GangTime> times = times_of(job, host);
+  for (const GangTime& longest : times) {
+    auto plan = earliest_together(group, host, longest, longest == times.front(), now);
     if (plan && (!best || plan->from < best->from)) best = std::move(plan);
   }
   if (!best) best = fewest_in_the_way(group, host);

@@ -27,6 +27,7 @@ ServedQueue::ServedQueue(const SchedulerSetup& setup, QueueRules rules)
   const bool fixed = facts_ == nullptr || !facts_->expects_anew();
   if (rules_.backfill != Backfill::none && setup.use_index && fixed) index_.emplace(holders_);
   if (setup.gangs) gangs_.emplace(setup.fleet, setup.requests, holders_);
+  if (index_ && gangs_) ends_.emplace(holders_);
   rules_.by_kind = rules_.by_kind && setup.kinds;
   if (setup.kinds && facts_ != nullptr) evictions_.emplace(setup, rules_.evictions);
   if (!rules_.by_user()) groups_.emplace_back(JobQueue(facts_, rules_.by_deadline, rules_.by_kind));
@@ -129,6 +130,7 @@ void ServedQueue::moved(JobId job, Spot to) {
 
 void ServedQueue::room_changed(GpuId gpu) {
   if (index_) index_->changed(gpu);
+  if (ends_) ends_->changed(gpu);
   if (gangs_) gangs_->changed(gpu);
 }
 

@@ -48,6 +48,7 @@
 
 #include "engine/queue/earliest_spots.hpp"
 #include "engine/queue/evictions.hpp"
+#include "engine/queue/expected_ends.hpp"
 #include "engine/queue/fair_share.hpp"
 #include "engine/queue/gang_spots.hpp"
 #include "engine/queue/holders.hpp"
@@ -196,7 +197,8 @@ class ServedQueue {
   void append_spots(GpuId gpu, Room free, PlacementSet held, std::uint32_t places,
                     std::vector<Spot>& spots);
   [[nodiscard]] std::optional<GangPlan> earliest_together(const Group& group, QueueHost& host,
-                                                          GangTime longest, Instant now);
+                                                          GangTime longest, bool slowest,
+                                                          Instant now);
   [[nodiscard]] std::optional<GangPlan> fewest_in_the_way(const Group& group, QueueHost& host);
   bool reserve_gang(const Group& group, QueueHost& host, Instant now);
   void adopt_process(Waiting job, Spot spot, Instant since);
@@ -234,6 +236,7 @@ class ServedQueue {
   Holders holders_;
   std::optional<EarliestSpots> index_;  // empty: every GPU is looked at
   std::optional<GangSpots> gangs_;      // empty: none comes
+  std::optional<ExpectedEnds> ends_;    // for gangs; empty: every GPU is asked
   std::set<JobId> waiting_gangs_;       // their leaders
   std::map<JobId, GangTime> adopted_gangs_;
   std::vector<bool> could_seat_;        // by request; as far as it could
