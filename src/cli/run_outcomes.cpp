@@ -132,10 +132,14 @@ void write_outcomes(std::ostream& out, const Workload& workload,
     if (run) line = {{"scheduler", run->scheduler}, {"seed", run->seed}};
     line["job"] = workload.jobs[i].id;
     line["end"] = name(outcome.end);
+    const JobKind kind = workload.kind_of(workload.jobs[i]);
+    if (kind != JobKind::batch) line["kind"] = words_of_job_kind[static_cast<std::size_t>(kind)];
     if (const auto& user = user_of(workload, workload.jobs[i])) line["user"] = *user;
     if (const auto& account = name_of(workload, workload.jobs[i], &JobDetails::account))
       line["account"] = *account;
-    if (outcome.end == JobOutcome::End::finished) {
+    if (outcome.usable_after) line["usable_after_s"] = in_seconds(*outcome.usable_after);
+    if (outcome.promised_after) line["promised_after_s"] = in_seconds(*outcome.promised_after);
+    if (outcome.end == JobOutcome::End::finished && kind == JobKind::batch) {
       line["wait_s"] = in_seconds(outcome.wait);
       line["turnaround_s"] = in_seconds(outcome.turnaround);
       line["execution_s"] = in_seconds(outcome.execution);

@@ -59,7 +59,8 @@ bool says_nothing(const RunFigure& figure, const RunSummary& run) {
           return value == 0;
         else if constexpr (std::is_same_v<decltype(value), const std::optional<double>>)
           return !value;
-        else if constexpr (std::is_same_v<decltype(value), const Ratios>)
+        else if constexpr (std::is_same_v<decltype(value), const Ratios> ||
+                           std::is_same_v<decltype(value), const Distribution>)
           return value.count == 0;
         else
           return false;

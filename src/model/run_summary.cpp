@@ -93,9 +93,36 @@ Json to_json(const GpuHours& hours) {
           {"failed", hours.failed}, {"rejected", hours.rejected}, {"waiting", hours.waiting}};
 }
 
+Json to_json(const std::vector<ServiceSummary>& services) {
+  Json list = Json::array();
+  for (const ServiceSummary& each : services)
+    list.push_back({{"id", each.id},
+                    {"replicas", each.replicas},
+                    {"time_s", in_seconds(each.time)},
+                    {"on_target_s", in_seconds(each.on_target)},
+                    {"longest_off_target_s", in_seconds(each.longest_off)}});
+  return list;
+}
+
 std::optional<double> throughput(const RunSummary& run) {
   const double seconds = in_seconds(run.makespan);
   return seconds > 0 ? std::optional(static_cast<double>(run.finished) / seconds) : std::nullopt;
+}
+
+std::optional<double> service_on_target(const RunSummary& run) {
+  double time = 0, on_target = 0;
+  for (const ServiceSummary& each : run.services) {
+    time += in_seconds(each.time);
+    on_target += in_seconds(each.on_target);
+  }
+  return time > 0 ? std::optional(on_target / time) : std::nullopt;
+}
+
+std::optional<double> service_off_target_max(const RunSummary& run) {
+  std::optional<double> longest;
+  for (const ServiceSummary& each : run.services)
+    longest = std::max(longest, std::optional(in_seconds(each.longest_off)));
+  return longest;
 }
 
 using S = RunSummary;
@@ -491,6 +518,77 @@ constexpr RunFigure rows[] = {
      .line = "deadlines",
      .words = "{n} missed",
      .optional = true},
+    {.name = "service_on_target",
+     .unit = "%",
+     .help = "share of the time from arrival to end in which services kept their target, of all "
+             "services together",
+     .value = service_on_target,
+     .compared = Compared::yes,
+     .place = 161,
+     .line = "services",
+     .words = "on target {n} of the time",
+     .optional = true},
+    {.name = "service_off_target_max_s",
+     .unit = "s",
+     .help = "longest time without a break in which a service missed its target",
+     .value = service_off_target_max,
+     .compared = Compared::yes,
+     .place = 162,
+     .line = "services",
+     .words = "off it for {n} at the longest",
+     .optional = true},
+    {.name = "leases",
+     .unit = "lease",
+     .help = "leases read and not left out",
+     .value = &S::leases,
+     .place = 163,
+     .line = "leases",
+     .words = "{counted}",
+     .optional = true},
+    {.name = "leases_in_time",
+     .unit = "%",
+     .help = "share of the leases that say within what time they should start that did",
+     .value = &S::leases_in_time,
+     .compared = Compared::yes,
+     .place = 164,
+     .line = "leases",
+     .words = "{n} in time",
+     .optional = true},
+    {.name = "lease_wait_s",
+     .unit = "s",
+     .help = "from the arrival of a lease until it can be used, or to the end of the run",
+     .value = &S::lease_wait,
+     .compared = Compared::yes,
+     .place = 165,
+     .line = "lease wait",
+     .words = "{n}",
+     .optional = true},
+    {.name = "leases_promised",
+     .unit = "lease",
+     .help = "leases that waited and were told when their place will be free",
+     .value = &S::leases_promised,
+     .place = 166,
+     .line = "leases",
+     .words = "{n} promised a time",
+     .optional = true},
+    {.name = "lease_late_max_s",
+     .unit = "s",
+     .help = "longest time from the promised start of a lease to its place",
+     .value = &S::lease_late_max_s,
+     .compared = Compared::yes,
+     .place = 167,
+     .line = "leases",
+     .words = "late by {n} at the most",
+     .optional = true},
+    {.name = "lease_given_back_slice_h",
+     .unit = "1",
+     .help = "compute slices that idle leases gave back, times hours",
+     .value = &S::lease_given_back_slice_h,
+     .compared = Compared::yes,
+     .place = 168,
+     .line = "leases",
+     .words = "{n} slice-hours given back",
+     .optional = true},
     {.name = "events", .unit = "event", .help = "arrivals and ends of jobs", .value = &S::events},
     {.name = "speeds_inferred",
      .unit = "job",
@@ -534,6 +632,7 @@ Json to_json(const RunSummary& s) {
   json["left_out"] = to_json(s.left_out);
   if (s.gpu_hours.read > 0) json["gpu_hours"] = to_json(s.gpu_hours);
   for (const auto& [key, value] : s.notes) json[key] = value;
+  if (!s.services.empty()) json["services"] = to_json(s.services);
   for (const RunFigure& figure : run_figures())
     json[std::string(figure.name)] =
         std::visit([&](auto value) { return to_json(std::invoke(value, s)); }, figure.value);

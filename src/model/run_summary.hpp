@@ -106,8 +106,9 @@ struct RunSummary {
   std::vector<ServiceSummary> services;
   std::size_t leases = 0, leases_promised = 0;
   std::optional<double> leases_in_time;  // of those that say when they should start, which did
-  Distribution lease_wait;    // from arrival until it can be used, or to the end of the run
-  Duration lease_late_max{};  // longest from the promised start of a lease to its place
+  Distribution lease_wait;  // from arrival until it can be used, or to the end of the run
+  /// Longest from the promised start of a lease to its place.
+  std::optional<double> lease_late_max_s;
   std::optional<double> lease_given_back_slice_h;  // compute, while they were idle
 
   /// Time of jobs, added up, in which they made no progress, or progress that was lost later.

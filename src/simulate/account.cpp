@@ -71,6 +71,11 @@ bool Account::late(std::size_t job) const {
          books_[job].turnaround > *details->deadline;
 }
 
+/// The others are measured in other ways: they have no work whose end is waited for.
+bool Account::is_batch(std::size_t job) const {
+  return workload_->kind_of(workload_->jobs[job]) == JobKind::batch;
+}
+
 double Account::slowdown(std::size_t job, const LeastNeeds& needs) const {
   return bounded_slowdown(books_[job].turnaround,
                           needs.shortest(workload_->jobs[job]).value_or(Duration::zero()));
@@ -85,7 +90,7 @@ std::vector<JobOutcome> Account::outcomes(const LeastNeeds& needs) const {
         .end = book.end, .execution = book.execution, .disruptions = book.disruptions};
     if (!predicted_.empty()) outcome.predicted = predicted_[i];
     outcome.places = places_of(*workload_, workload_->jobs[i]);
-    if (book.end == JobOutcome::End::finished) {
+    if (book.end == JobOutcome::End::finished && is_batch(i)) {
       outcome.turnaround = book.turnaround;
       outcome.wait = book.turnaround - book.execution;
       outcome.slowdown = slowdown(i, needs);
@@ -159,6 +164,7 @@ void Account::write(RunSummary& summary, std::optional<double> usable_mib, const
     summary.failed += book.end == JobOutcome::End::failed ? 1 : 0;
     summary.rejected += book.end == JobOutcome::End::rejected ? 1 : 0;
     summary.waiting += book.end == JobOutcome::End::waiting ? 1 : 0;
+    if (!is_batch(i)) continue;
     summary.deadline_misses += late(i) ? 1 : 0;
     began += book.began ? 1 : 0;
     disruptions += book.disruptions;

@@ -41,7 +41,7 @@ class Account {
   void resident(std::size_t job, Duration time, const WorkShare& work, std::optional<MiB> most);
   /// A process of the job began then.
   void began(std::size_t job, Instant begins) {
-    if (std::exchange(books_[job].began, true)) return;
+    if (std::exchange(books_[job].began, true) || !is_batch(job)) return;
     first_wait_ = std::max(first_wait_, begins - workload_->jobs[job].arrival);
   }
   /// The job is taken from its place, or dies there for want of memory.
@@ -88,6 +88,7 @@ class Account {
   static_assert(sizeof(Book) == 32);
 
   [[nodiscard]] bool late(std::size_t job) const;
+  [[nodiscard]] bool is_batch(std::size_t job) const;
   [[nodiscard]] double slowdown(std::size_t job, const LeastNeeds& needs) const;
   [[nodiscard]] GpuHours gpu_hours() const;
   void write_predictions(RunSummary& summary) const;

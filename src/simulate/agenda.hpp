@@ -22,8 +22,10 @@ namespace cleave {
 enum class Due : std::uint8_t {
   gpu_returns,
   process_ends,
+  service_ends,
   progress_begins,
   memory_report,
+  lease_changes,
   gpu_lost,
   wake
 };

@@ -58,15 +58,24 @@ std::optional<Instant> KnownJobs::deadline(JobId id) const {
   return job(id).arrival + *details->deadline;
 }
 
+/// A person is not moved away from work.
 bool KnownJobs::movable(JobId id) const {
-  return places_of(*workload_, job(id)) == 1 && may_move(told_.may, workload_->details_of(job(id)));
+  return kind(id) != JobKind::lease && places_of(*workload_, job(id)) == 1 &&
+         may_move(told_.may, workload_->details_of(job(id)));
 }
 
 bool KnownJobs::restartable(JobId id) const {
   return may_stop(told_.may, workload_->details_of(job(id)));
 }
 
+bool KnownJobs::saves(JobId id) const {
+  const JobDetails* details = workload_->details_of(job(id));
+  return details != nullptr &&
+         (details->keeps == Keeps::checkpoint || details->keeps == Keeps::stateless);
+}
+
 std::optional<Duration> KnownJobs::time_on(JobId id, std::size_t kind, int profile) const {
+  if (!workload_->services.empty() && this->kind(id) == JobKind::service) return std::nullopt;
   if (applications_ != nullptr) return predicted(id, kind, profile);
   return all_told_ ? true_time(id, kind, profile)
                    : told_time(id, {kind, static_cast<std::size_t>(profile)});

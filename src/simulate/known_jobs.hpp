@@ -48,11 +48,15 @@ class KnownJobs final : public JobFacts {
 
   [[nodiscard]] std::int64_t priority(JobId job) const override;
   [[nodiscard]] Gang gang(JobId job) const override { return processes_.gang(job); }
+  [[nodiscard]] JobKind kind(JobId job) const override {
+    return workload_->kind_of(this->job(job));
+  }
   [[nodiscard]] std::optional<Instant> deadline(JobId job) const override;
   /// Jobs without a statement may be moved and restarted; those that keep nothing, and those of
   /// several places, restarted only.
   [[nodiscard]] bool movable(JobId job) const override;
   [[nodiscard]] bool restartable(JobId job) const override;
+  [[nodiscard]] bool saves(JobId job) const override;
   [[nodiscard]] std::optional<Duration> time_on(JobId job, std::size_t kind,
                                                 int profile) const override;
   [[nodiscard]] std::optional<double> speed_on(JobId job, std::size_t kind,

@@ -86,8 +86,8 @@ void LeaseBook::write(RunSummary& summary, Instant now) const {
     }
     if (!lease.promise) continue;
     ++summary.leases_promised;
-    summary.lease_late_max =
-        std::max(summary.lease_late_max, lease.place.value_or(now) - *lease.promise);
+    const Duration late = std::max(Duration::zero(), lease.place.value_or(now) - *lease.promise);
+    summary.lease_late_max_s = std::max(summary.lease_late_max_s, std::optional(in_seconds(late)));
   }
   summary.lease_wait = Distribution::of(waits);
   if (limited > 0)

@@ -142,7 +142,9 @@ LowerBounds lower_bounds(const FleetFile& file, const Workload& workload, const 
   std::vector<FluidJob> fluid;
   std::vector<const Job*> of;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
-    const auto shortest = jobs[i] ? needs.shortest(workload.jobs[i]) : std::optional<Duration>();
+    const bool batch = workload.kind_of(workload.jobs[i]) == JobKind::batch;
+    const auto shortest =
+        jobs[i] && batch ? needs.shortest(workload.jobs[i]) : std::optional<Duration>();
     if (!shortest) continue;
     fluid.push_back({in_seconds(workload.jobs[i].arrival - begin), 0, in_seconds(*shortest)});
     of.push_back(&workload.jobs[i]);

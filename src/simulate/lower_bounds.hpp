@@ -36,7 +36,8 @@ struct LowerBounds {
   TimeBounds apart, shared;
 };
 
-/// Of runs that finish these jobs of the workload, and perhaps others.
+/// Of runs that finish these jobs of the workload, and perhaps others. Only batches count: services
+/// have no work that ends, and leases end when the person leaves or they are given back.
 [[nodiscard]] LowerBounds lower_bounds(const FleetFile& fleet, const Workload& workload,
                                        const WorldTerms& terms, const std::vector<bool>& jobs);
 

@@ -16,12 +16,14 @@
 #include "simulate/gang_runs.hpp"
 #include "simulate/job_run.hpp"
 #include "simulate/known_jobs.hpp"
+#include "simulate/lease_book.hpp"
 #include "simulate/least_needs.hpp"
 #include "simulate/measure.hpp"
 #include "simulate/memory_truth.hpp"
 #include "simulate/outages.hpp"
 #include "simulate/processes.hpp"
 #include "simulate/rates.hpp"
+#include "simulate/service_watch.hpp"
 #include "simulate/slices_held.hpp"
 #include "simulate/stop_costs.hpp"
 #include "simulate/world.hpp"
@@ -79,8 +81,12 @@ class Simulation {
         energy_(options.world.has_power ? processes_.size() : 0, fleet_.size(),
                 options.world.sample, begin_),
         held_(names_users(workload) ? processes_.size() : 0),
+        services_(workload),
+        leases_(workload),
+        others_left_(workload.jobs.size()),
         runs_(processes_.size()),
         gangs_(processes_) {
+    if (services_.counts()) count_services();
     for (std::size_t gpu = 0; gpu < fleet_.size(); ++gpu) idles(static_cast<GpuId>(gpu));
     for (Request request : workload.requests) {
       if (withholds_memory_) request.fits.reset();
@@ -90,6 +96,7 @@ class Simulation {
 
   Result<RunSummary> run() {
     if (const auto able = can_do_with_less(); !able) return std::unexpected(able.error());
+    if (const auto ends = can_end(); !ends) return std::unexpected(ends.error());
     auto forecaster = make_forecaster(options_.forecaster);
     if (!forecaster) return std::unexpected(forecaster.error());
     forecaster_ = forecaster->get();
@@ -100,6 +107,7 @@ class Simulation {
                                 .facts = &facts_,
                                 .seed = options_.seed,
                                 .checkpoint = options_.stops.checkpoint,
+                                .kinds = services_.counts() || leases_.counts(),
                                 .reservations = options_.reservations,
                                 .gangs = asks_for_gangs(workload_)},
                                requests_, forecaster_);
@@ -113,6 +121,7 @@ class Simulation {
         engine_->settle(now_, commands_);
         unsettled = false;
         if (const auto done = carry_out_all(); !done) return std::unexpected(done.error());
+        if (!arrived_leases_.empty()) take_promises();
         continue;
       }
       if (beyond_) return std::unexpected(*beyond_);
@@ -140,6 +149,13 @@ class Simulation {
                 "allow it to (checkpoint or all), or choose another scheduler");
   }
 
+  Result<void> can_end() const {
+    if (!services_.counts() || others_left_ > 0 || timed_left_ > 0) return {};
+    return fail(ErrorKind::bad_input, "the workload",
+                "its services run as long as other jobs do, and there are none",
+                "give a service a duration_s");
+  }
+
   /// A scheduler that stops or moves jobs although none may be is wrong.
   Result<void> may_interrupt(JobId id) const {
     if (options_.may != MayInterrupt::never) return {};
@@ -165,13 +181,121 @@ class Simulation {
 
   // Time.
 
+  // Services, which have no end of their own.
+
+  bool is_replica(JobId id) const {
+    return services_.counts() && workload_.kind_of(job(id)) == JobKind::service;
+  }
+
+  const ServiceTerms& service_of(JobId id) const {
+    return workload_.services[*workload_.details_of(job(id))->service];
+  }
+
+  void count_services() {
+    for (std::size_t i = 0; i < workload_.jobs.size(); ++i) {
+      if (!is_replica(static_cast<JobId>(i))) continue;
+      --others_left_;
+      timed_left_ += service_of(static_cast<JobId>(i)).runs_for ? 1 : 0;
+    }
+  }
+
+  /// The job, which is no replica, has ended for good.
+  void other_ends(JobId id) {
+    if (!services_.counts() || is_replica(id)) return;
+    --others_left_;
+    note_end();
+  }
+
+  void plan_end(JobId id) {
+    if (const auto runs_for = service_of(id).runs_for)
+      agenda_.push({now_ + *runs_for, static_cast<std::uint32_t>(index(id)), 0, Due::service_ends});
+  }
+
+  /// With the last of the others services end, but for those that say when.
+  void note_end() {
+    if (others_left_ == 0 && timed_left_ == 0) over_at_ = now_;
+  }
+
+  /// At the time that the service says, whether the replica runs or waits.
+  void service_ends(JobId id) {
+    --timed_left_;
+    note_end();
+    if (!account_.open(index(id))) return;
+    ++summary_.events;
+    if (!runs_.has(id) || runs_[id].mode == RunMode::none) {
+      runs_.close(id);
+      return engine_->on(Cancelled{id}, now_, commands_);
+    }
+    const RunEvent event = event_of(RunEvent::Kind::finished, id, runs_[id]);
+    leave(id, Ending::finished);
+    observe([&] { return event; });
+    account_.finished(index(id), now_);
+    runs_.close(id);
+    engine_->on(Finished{id}, now_, commands_);
+  }
+
+  /// Those that serve at the end of the run have done what was wanted of them.
+  void end_services() {
+    for (std::size_t i = 0; i < workload_.jobs.size(); ++i) {
+      const auto id = static_cast<JobId>(i);
+      if (!is_replica(id) || !runs_.has(id) || runs_[id].mode == RunMode::none) continue;
+      observe([&] { return event_of(RunEvent::Kind::finished, id, runs_[id]); });
+      leave(id, Ending::finished);
+      account_.finished(i, now_);
+    }
+    services_.end(over_at_.value_or(now_));
+    summary_.services = services_.summaries();
+  }
+
+  // Leases.
+
+  /// What each that has just come and waits is told of its start.
+  void take_promises() {
+    for (const JobId id : std::exchange(arrived_leases_, {})) {
+      if (leases_.has_place(id)) continue;
+      const Outlook outlook = engine_->outlook(id);
+      if (outlook.kept && outlook.kept->from) leases_.promised(id, *outlook.kept->from);
+    }
+  }
+
+  /// Puts on the agenda when it becomes idle or busy next.
+  void program_change(JobId id) {
+    const JobRun& run = runs_[id];
+    const LeaseChange* next = leases_.next_change(id, run.done);
+    if (next == nullptr || !(run.speed > 0)) return;
+    const auto takes = in_seconds(next->at) - run.done * in_seconds(job(id).duration);
+    agenda_.push(
+        {run.counts_from + std::chrono::round<Duration>(std::chrono::duration<double>(takes)),
+         static_cast<std::uint32_t>(index(id)), run.generation, Due::lease_changes});
+  }
+
+  void lease_changes(JobId id) {
+    progress(id);
+    program_change(id);
+    if (options_.may == MayInterrupt::never) return;
+    if (!leases_.idle_at(id, runs_[id].done)) return engine_->on(LeaseBusy{id}, now_, commands_);
+    const LeaseTerms& terms = *workload_.details_of(job(id))->lease;
+    const auto* size = std::get_if<BySize>(&workload_.requests[job(id).request].wanted);
+    const MiB holds = terms.idle_memory ? *terms.idle_memory : size->memory;
+    const RequestId enough = requests_.intern({BySize{holds, {}}, {}});
+    engine_->on(LeaseIdle{id, enough}, now_, commands_);
+  }
+
+  /// Compute slices of its place.
+  int slices_of(const JobRun& run) const {
+    return run.mode == RunMode::whole
+               ? world_.graph(world_[run.gpu]).geometry().model().compute.value
+               : profile_of(run).compute.value;
+  }
+
   bool arrivals_left() const { return arrived_ < workload_.jobs.size(); }
 
   /// When something happens next; `no_time` when nothing is left that could change anything.
   Instant next_time() {
     while (!agenda_.empty() && outdated(agenda_.top())) agenda_.pop();
-    const bool agenda_counts =
-        !agenda_.empty() && (arrivals_left() || running_ > 0 || absent_ > 0 || wakes_ > 0);
+    if (over_at_ && !arrivals_left()) return no_time;
+    const bool agenda_counts = !agenda_.empty() && (arrivals_left() || running_ > endless_ ||
+                                                    timed_left_ > 0 || absent_ > 0 || wakes_ > 0);
     const Instant due = agenda_counts ? agenda_.top().at : no_time;
     return arrivals_left() ? std::min(due, workload_.jobs[arrived_].arrival) : due;
   }
@@ -179,7 +303,7 @@ class Simulation {
   /// What is due was called off, or comes later: its true time is on the agenda then.
   bool outdated(const AgendaItem& item) {
     const bool of_job = item.due == Due::process_ends || item.due == Due::memory_report ||
-                        item.due == Due::progress_begins;
+                        item.due == Due::progress_begins || item.due == Due::lease_changes;
     if (!of_job) return false;
     const auto id = static_cast<JobId>(item.which);
     if (!runs_.has(id)) return true;
@@ -201,6 +325,8 @@ class Simulation {
       expect_arrivals();
       ++summary_.events;
       observe([&] { return RunEvent{now_, RunEvent::Kind::submitted, id, {}, {}, {}}; });
+      if (leases_.has(id)) arrived_leases_.push_back(id);
+      if (is_replica(id)) plan_end(id);
       engine_->on(Submitted{id, request_ids_[job(id).request]}, now_, commands_);
     }
     expect_commands();
@@ -274,6 +400,10 @@ class Simulation {
     switch (item.due) {
       case Due::process_ends:
         return process_ends(static_cast<JobId>(item.which));
+      case Due::service_ends:
+        return service_ends(static_cast<JobId>(item.which));
+      case Due::lease_changes:
+        return lease_changes(static_cast<JobId>(item.which));
       case Due::memory_report:
         return memory_report(static_cast<JobId>(item.which));
       case Due::progress_begins:
@@ -291,7 +421,9 @@ class Simulation {
 
   // A job's run.
 
+  /// Neither services nor leases fail by themselves.
   double fails_at(JobId id) const {
+    if (leases_.has(id) || is_replica(id)) return beyond_its_work;
     const JobDetails* details = workload_.details_of(job(id));
     if (details != nullptr && details->fails_after) return *details->fails_after;
     const double share = options_.faults.job_failure;
@@ -378,6 +510,8 @@ class Simulation {
     measure_.add_speed(run.gpu, run.speed, run.counts_from);
     draw(id, run, asked);
     if (held_.counts()) hold_slices(id, run);
+    if (leases_.has(id)) leases_.holds(id, slices_of(run), now_);
+    if (is_replica(id)) services_.serves(id, run.speed, run.counts_from, now_);
     if (options_.observer != nullptr)
       observe_rate(
           {id, rates_.alone(id, run).relative, rates_.link_share_alone(id, run), asked, {}}, run);
@@ -388,6 +522,8 @@ class Simulation {
     measure_.remove_speed(run.gpu, run.speed, run.counts_from);
     energy_.job_draws(id, {}, now_, now_);
     if (held_.counts()) release_slices(id, run);
+    if (leases_.has(id)) leases_.holds(id, 0, now_);
+    if (is_replica(id)) services_.stops(id, now_);
     if (options_.observer != nullptr)
       options_.observer->on_rate(now_,
                                  {now_, processes_.job_of(id), run.gpu, 0, 0, {}, seen_rank(id)});
@@ -450,7 +586,7 @@ class Simulation {
       if (!rate.begins_later) draw(rate.job, run, rate.power);
       if (GangRun* gang = gangs_.find(rate.job)) {
         set_pace(*gang, rate.job, rate.speed);
-      } else {
+      } else if (!leases_.has(rate.job)) {  // a person stays as long beside others
         set_speed(rate.job, run, rate.speed);
       }
       observe_rate(rate, run);
@@ -470,6 +606,7 @@ class Simulation {
     measure_.remove_speed(run.gpu, run.speed, run.counts_from);
     run.speed = speed;
     measure_.add_speed(run.gpu, run.speed, run.counts_from);
+    if (is_replica(id)) services_.serves(id, run.speed, run.counts_from, now_);
     if (auto programmed = program(id); !programmed && !beyond_) beyond_ = programmed.error();
   }
 
@@ -495,6 +632,8 @@ class Simulation {
     run.speed = speed.relative;
     if (speed.inferred) ++summary_.speeds_inferred;
     set_death(id, take_memory(id, run, run.speed));
+    if (leases_.has(id)) leases_.starts(id, now_, run.counts_from);
+    if (is_replica(id)) ++endless_;
     join_gpu(id, run);
     observe_start(id, run);
     const auto programmed = program(id);
@@ -594,13 +733,15 @@ class Simulation {
     const auto end = end_of(id, run);
     if (!end) return std::unexpected(end.error());
     const bool reports = forecaster_ != nullptr && memory_.grows(job(id));
-    if (!reports && *end >= run.due) {
+    const bool changes = leases_.has(id) && leases_.next_change(id, run.done) != nullptr;
+    if (!reports && !changes && *end >= run.due) {
       run.later = *end > run.due;
       return {};
     }
     renew(run);
     put_end(id, run, *end);
     if (reports) program_report(id);
+    if (changes) program_change(id);
     return {};
   }
 
@@ -618,7 +759,9 @@ class Simulation {
 
   /// When the job's process ends if nothing changes.
   Result<Instant> end_of(JobId id, const JobRun& run) const {
-    const double target = std::min({death_of(id), fails_at(id), 1.0});
+    const double by_itself = leases_.has(id) ? leases_.ends_at(id) : 1;
+    const double target = std::min({death_of(id), fails_at(id), by_itself});
+    if (target == 1 && is_replica(id)) return Instant::max();
     const double work =
         static_cast<double>(job(id).duration.count()) * std::max(0.0, target - run.done);
     // In floating point first: a long job on a slow instance may leave the range of the clock.
@@ -684,7 +827,7 @@ class Simulation {
       case Ending::killed:
         break;
     }
-    if (keeps(id) == Keeps::stateless) return run.done;
+    if (keeps(id) == Keeps::stateless || leases_.has(id)) return run.done;
     if (keeps(id) != Keeps::checkpoint) return 0;
     const JobDetails* details = workload_.details_of(job(id));
     // Its last checkpoint: one that it began from, or one that it wrote by itself since.
@@ -707,7 +850,7 @@ class Simulation {
     measure_.before_change(run.gpu, now_);
     leave_gpu(id, run);
     if (run.mode == RunMode::whole) {
-      world_.end_whole(run.gpu);
+      world_.end_whole(run.gpu, left);
     } else if (run.mode == RunMode::shared) {
       world_.end_shared(run.gpu, run.placement, share_of(run), left);
     } else {
@@ -759,6 +902,7 @@ class Simulation {
   void close_process(JobId id, Ending ending) {
     book(id, ending);
     rest(runs_[id]);
+    if (is_replica(id)) --endless_;
   }
 
   /// The job's only process ends, or all of them do: what it did, and what of that is kept.
@@ -812,7 +956,7 @@ class Simulation {
     if (learns_) learn_pace(id);
     leave(id, out_of_memory ? Ending::killed : failed ? Ending::failed : Ending::finished);
     ++summary_.events;
-    last_end_ = now_;
+    if (!is_replica(id)) last_end_ = now_;
     observe([&] {
       const auto kind = out_of_memory ? RunEvent::Kind::ran_out
                         : failed      ? RunEvent::Kind::failed
@@ -825,6 +969,8 @@ class Simulation {
       return engine_->on(OutOfMemory{id, had_there}, now_, commands_);
     }
     failed ? account_.failed(index(id)) : account_.finished(index(id), now_);
+    if (leases_.has(id)) leases_.ends(id);
+    other_ends(id);
     runs_.close(id);
     engine_->on(Finished{id}, now_, commands_);
   }
@@ -941,6 +1087,7 @@ class Simulation {
     end_work(gang, failed ? Ending::failed : Ending::finished,
              failed ? RunEvent::Kind::failed : RunEvent::Kind::finished);
     failed ? account_.failed(index(job)) : account_.finished(index(job), now_);
+    other_ends(job);
     for (std::uint32_t rank = 0; rank < processes.size; ++rank)
       leave_with_others(gang, processes.member(rank));
     engine_->on(Finished{job}, now_, commands_);
@@ -1013,7 +1160,9 @@ class Simulation {
 
   /// Nothing runs and nothing is to come: only a GPU that returns, or the scheduler's own time, can
   /// change that.
-  bool idle() const { return !arrivals_left() && running_ == 0 && wakes_ == 0; }
+  bool idle() const {
+    return !arrivals_left() && running_ == endless_ && timed_left_ == 0 && wakes_ == 0;
+  }
 
   /// While nothing runs, losses that are drawn wait: among many GPUs one would always be absent,
   /// and a run whose jobs wait for what never comes would not end. What is left to wait does not
@@ -1268,6 +1417,7 @@ class Simulation {
 
   Result<void> carry_out(const RejectJob& what) {
     account_.rejected(index(what.job), what.reason);
+    other_ends(what.job);
     runs_.close(what.job);
     observe([&] { return RunEvent{now_, RunEvent::Kind::rejected, what.job, {}, {}, {}}; });
     return {};
@@ -1275,6 +1425,7 @@ class Simulation {
 
   Result<void> carry_out(const FailJob& what) {
     account_.failed(index(what.job));
+    other_ends(what.job);
     if (gangs_.find(what.job) == nullptr) runs_.close(what.job);
     observe([&] { return RunEvent{now_, RunEvent::Kind::failed, what.job, {}, {}, {}}; });
     return {};
@@ -1322,6 +1473,8 @@ class Simulation {
       for (const std::string& name : graph->geometry().profile_names())
         if (std::ranges::find(summary_.profiles, name) == summary_.profiles.end())
           summary_.profiles.push_back(name);
+    if (services_.counts()) end_services();
+    leases_.write(summary_, now_);
     summary_.makespan = last_end_ - begin_;
     measure_.finish(last_end_, summary_);
     energy_.finish(last_end_, summary_);
@@ -1332,6 +1485,7 @@ class Simulation {
     summary_.reconfigurations = world_.batches();
     if (options_.outcomes != nullptr) {
       *options_.outcomes = account_.outcomes(needs);
+      if (leases_.counts()) write_leases(*options_.outcomes);
       if (rates_.has_power())
         for (std::size_t i = 0; i < workload_.jobs.size(); ++i)
           (*options_.outcomes)[i].energy_j = energy_of(static_cast<JobId>(i));
@@ -1340,6 +1494,11 @@ class Simulation {
           (*options_.outcomes)[i].held = held_by(static_cast<JobId>(i));
     }
     return summary_;
+  }
+
+  void write_leases(std::vector<JobOutcome>& outcomes) const {
+    for (std::size_t i = 0; i < outcomes.size(); ++i)
+      if (const auto id = static_cast<JobId>(i); leases_.has(id)) leases_.write(id, outcomes[i]);
   }
 
   double energy_of(JobId job) const {
@@ -1383,7 +1542,14 @@ class Simulation {
   Engine* engine_ = nullptr;
   Agenda agenda_;
   std::vector<Command> commands_;
-  JobRuns runs_;  // by process
+  ServiceWatch services_;
+  LeaseBook leases_;
+  /// Jobs but replicas, and replicas of services that say when they end, that have not ended.
+  std::size_t others_left_, timed_left_ = 0;
+  std::size_t endless_ = 0;            // replicas that run
+  std::optional<Instant> over_at_;     // all of these have ended
+  std::vector<JobId> arrived_leases_;  // at this instant
+  JobRuns runs_;                       // by process
   GangRuns gangs_;
   std::uint32_t generations_ = 0;      // given out, to all runs
   std::vector<double> done_before_;    // by job; empty: nothing for any

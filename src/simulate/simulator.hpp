@@ -4,10 +4,10 @@
 // its commands, is invented.
 //
 // At one instant things happen in this order: GPUs return, processes end (by job number), jobs
-// report memory, GPUs are lost, times asked for come, jobs arrive; then the scheduler decides over
-// what has gathered. A job holds its instance from the moment it is decided, starts when the
-// instance is made, and runs its duration divided by its speed there. Everything random comes from
-// the seed: same input, same bytes.
+// report memory, leases become idle or busy, GPUs are lost, times asked for come, jobs arrive; then
+// the scheduler decides over what has gathered. A job holds its instance from the moment it is
+// decided, starts when the instance is made, and runs its duration divided by its speed there.
+// Everything random comes from the seed: same input, same bytes.
 //
 // What a job keeps of its work when it is moved, stopped or lost, it says itself (model/keeps.hpp):
 // one with checkpoints writes them and reads them, one that keeps nothing begins again. What

@@ -226,8 +226,9 @@ void World::end_shared(GpuId id, PlacementId placement, InstanceShare share,
   if (--shared.jobs == 0) release(gpu, placement);
 }
 
-void World::end_whole(GpuId id) {
+void World::end_whole(GpuId id, std::optional<Instant> left) {
   SimulatedGpu& gpu = at(id);
+  if (left) gpu.ready = std::max(gpu.ready, *left);
   gpu.whole = false;
   gpu.held_compute = gpu.held_memory = 0;
 }

@@ -79,7 +79,7 @@ class World {
   [[nodiscard]] SharingMode sharing(GpuId gpu, PlacementId placement) const {
     return shared_[cell(gpu, placement)].mode;
   }
-  void end_whole(GpuId gpu);
+  void end_whole(GpuId gpu, std::optional<Instant> left = std::nullopt);
   void lose(GpuId gpu);
   void recover(GpuId gpu, Instant now);
 

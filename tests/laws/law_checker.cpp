@@ -486,8 +486,11 @@ void LawChecker::check_work_done(const RunEvent& event) {
   const Job& job = workload_.jobs[index(*event.job)];
   const JobAccount& account = jobs_[index(*event.job)];
   const JobDetails* details = workload_.details_of(job);
+  if (kind_of(details) == JobKind::service) return;  // it has no work that ends
   double whole = 1;
-  if (details != nullptr && details->fails_after) {
+  if (kind_of(details) == JobKind::lease) {
+    whole = in_seconds(held_for(*details->lease, job.duration)) / in_seconds(job.duration);
+  } else if (details != nullptr && details->fails_after) {
     if (event.kind == Kind::finished && *details->fails_after <= 1)
       violation(event, "its process had to fail");
     whole = std::min(1.0, *details->fails_after);
@@ -526,7 +529,8 @@ void LawChecker::finished(const RunEvent& event) {
   if (!leave(event, event.at)) return;
   check_work_done(event);
   account->state = JobState::finished;
-  last_end_ = event.at;
+  if (workload_.kind_of(workload_.jobs[index(*event.job)]) != JobKind::service)
+    last_end_ = event.at;
 }
 
 void LawChecker::failed(const RunEvent& event) {
@@ -694,6 +698,7 @@ void LawChecker::check_times(const RunSummary& summary, const std::vector<JobOut
     const bool done = account.state == JobState::finished;
     const Duration turnaround = account.end - job.arrival;
     const JobDetails* details = workload_.details_of(job);
+    if (kind_of(details) != JobKind::batch) continue;
     if (details != nullptr && details->deadline && (!done || turnaround > *details->deadline))
       ++late;
     if (!done) continue;

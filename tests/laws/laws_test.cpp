@@ -15,6 +15,7 @@
 
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "kinds_scenario.hpp"
 #include "law_checker.hpp"
 #include "scenario.hpp"
 
@@ -99,8 +100,13 @@ class Laws : public testing::TestWithParam<const SchedulerRow*> {
   }
 
   /// The number of events.
-  static std::size_t run(const Scenario& scenario, const SchedulerSpec& spec) {
-    LawChecker checker(scenario.fleet, scenario.workload, scenario.laws(spec));
+  static std::size_t run(const Scenario& scenario, const SchedulerSpec& spec, bool kinds = false) {
+    LawOptions laws = scenario.laws(spec);
+    if (kinds) {
+      laws.fcfs = laws.alike_by_priority = false;
+      laws.overtakes.reset();
+    }
+    LawChecker checker(scenario.fleet, scenario.workload, laws);
     std::vector<JobOutcome> outcomes;
     SimulationOptions options = scenario.options_of(spec);
     options.observer = &checker;
@@ -147,6 +153,28 @@ TEST_P(Laws, Hold) {
   }
   RecordProperty("events", std::to_string(seen));
   RecordProperty("scenarios", std::to_string(seed - first));
+}
+
+// With services and leases turns are others, and a service may never end or find room; all else
+// holds.
+TEST_P(Laws, HoldWithServicesAndLeases) {
+  const SchedulerRow& row = *GetParam();
+  const std::uint64_t events = setting("CLEAVE_LAW_EVENTS", events_of(row) / 20);
+  const std::uint64_t first = setting("CLEAVE_LAW_SEED", 1);
+  std::uint64_t seen = 0;
+  for (std::uint64_t seed = first; seen < events && !HasFailure(); ++seed) {
+    Scenario scenario = random_scenario(seed, setting("CLEAVE_LAW_JOBS", 600));
+    add_kinds(scenario, seed);
+    const std::string text = random_spec(row, seed);
+    SCOPED_TRACE(fmt::format("CLEAVE_LAW_SEED={} {}", seed, text));
+    const auto spec = parse_scheduler(text);
+    ASSERT_TRUE(spec) << spec.error().text();
+    seen += run(scenario, *spec, true);
+    if (seed % 8 != 0) continue;
+    const std::string once = transcript(scenario, *spec, true);
+    const std::string again = transcript(scenario, *spec, seed % 16 == 0);
+    EXPECT_TRUE(once == again) << difference(once, again);
+  }
 }
 
 /// Counts what happens to jobs of several places.

@@ -22,8 +22,10 @@ void everybody_ends(const FleetFile& fleet, const Workload& workload, const std:
     SCOPED_TRACE(fmt::format("{} under {}", what, row.name));
     const auto s = simulate(fleet, workload, *parse_scheduler(row.name));
     ASSERT_TRUE(s) << s.error().text();
+    EXPECT_EQ(s->finished + s->failed + s->rejected + s->waiting, workload.jobs.size());
+    // A service may wait to its end, and some schedulers take batches only.
+    if (workload.has_kinds()) continue;
     EXPECT_EQ(s->waiting, 0U);
-    EXPECT_EQ(s->finished + s->failed + s->rejected, workload.jobs.size());
     // A fixed layout may have no instance for a job, and rejected jobs never ran.
     if (row.name != "static") {
       EXPECT_EQ(s->rejected, 0U);

@@ -23,7 +23,7 @@ std::optional<ServedQueue::Way> ServedQueue::way_to(const Group& group, Spot spo
   }
   way.from = earliest_start(group, spot, way.from);
   if (way.from == never && !may_be_kept(spot)) return std::nullopt;
-  if (way.from != never) way.staying = 0;
+  if (way.from != never && way.from > now) way.staying = 0;
   return way;
 }
 
@@ -48,7 +48,8 @@ bool ServedQueue::make_room(Group& group, QueueHost& host, Instant now,
   if (!evictions_->takes_room(group.job.job)) return false;
   if (together(group.job) && gang_of(group.job).size > 1) return false;  // it waits like a batch
   const auto way = best_way(group, host, now);
-  if (way && way->from == now) {
+  // One that takes longer than expected may leave at any moment, but has not yet.
+  if (way && way->from == now && way->staying == 0) {
     stop_those_in_the_way(group, way->spot, host, now, commands);
     waiting_gangs_.erase(group.job.job);  // a whole GPU is had as a gang of one
     start_on(way->spot, group, host, now, commands);

@@ -208,8 +208,8 @@ class ServedQueue {
   // Services and leases (served_kinds.cpp).
 
   /// How room is made for a job on a spot, the best first: when it is free of those that are not
-  /// stopped for it and, where that is not known, their slices; what stopping the others loses, in
-  /// slice-seconds, and how many they are; the spot's own slices.
+  /// stopped for it and, where that is not known or may be at any moment, their slices; what
+  /// stopping the others loses, in slice-seconds, and how many they are; the spot's own slices.
   struct Way {
     Instant from;
     int staying = 0;

@@ -10,8 +10,8 @@ namespace cleave {
 std::span<const GeneratorRow> generators() {
   static const std::vector<GeneratorRow> all = [] {
     std::vector<GeneratorRow> rows;
-    for (const auto family : {lab_day_generators(), migm_generators(), taming_generators(),
-                              online_generators(), dyna_p_generators()})
+    for (const auto family : {lab_day_generators(), services_generators(), migm_generators(),
+                              taming_generators(), online_generators(), dyna_p_generators()})
       rows.insert(rows.end(), family.begin(), family.end());
     return rows;
   }();

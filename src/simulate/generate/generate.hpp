@@ -34,6 +34,7 @@ std::span<const GeneratorRow> generators();
 
 // The families.
 std::span<const GeneratorRow> lab_day_generators();
+std::span<const GeneratorRow> services_generators();
 std::span<const GeneratorRow> migm_generators();
 std::span<const GeneratorRow> online_generators();
 std::span<const GeneratorRow> taming_generators();
