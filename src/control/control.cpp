@@ -148,7 +148,7 @@ Result<void> Control::Parts::know_applications(const StoreContents& contents) {
   const auto finished = book.latest_jobs(JobState::finished, most_scored);
   if (!finished) return {};  // it is only for what is said of errors
   for (auto each = finished->rbegin(); each != finished->rend(); ++each)
-    if (each->latest)
+    if (each->latest && !each->job.several())
       if (const auto score = score_of(each->job.owner.uid, *each->latest))
         add_score(node.predictions, *score);
   return {};
@@ -213,13 +213,14 @@ bool Control::Parts::round() {
   processes.hear();
   gpus.hear();
   processes.settle_pending();
+  lifecycle.settle_runs();
   lifecycle.take_timers();
   brain.wake();
   rebuild.step();
   brain.settle();
   steps.destroy_idle_instances();
   steps.take();
-  const bool more = book.has_effects();
+  const bool more = book.has_effects() || !node.ended_runs.empty();
   book.commit(node);
   lifecycle.drop_over();
   return more && book.writes();
@@ -289,6 +290,10 @@ std::vector<const JobRecord*> Control::jobs() const {
 
 const AttemptRecord* Control::attempt_of(JobNumber number) const {
   return parts_->listing.attempt_of(number);
+}
+
+const EndedProcess* Control::end_of_process(JobNumber number) const {
+  return parts_->listing.end_of_process(number);
 }
 
 std::optional<MiB> Control::memory_of(JobNumber number) const {

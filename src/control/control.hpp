@@ -36,6 +36,7 @@
 #include "control/moment.hpp"
 #include "control/node/learnt_profiles.hpp"
 #include "control/node/prediction_errors.hpp"
+#include "control/node/verdict.hpp"
 #include "control/requests.hpp"
 #include "control/settings.hpp"
 #include "control/store.hpp"
@@ -97,10 +98,13 @@ class Control {
   // What there is to see. Jobs that are not final are here, the others in the store.
 
   [[nodiscard]] const JobRecord* job(JobNumber number) const;
-  /// By number.
+  /// By number. A job of several processes is there once; each of these answers to its own number
+  /// in what follows, and in job().
   [[nodiscard]] std::vector<const JobRecord*> jobs() const;
   /// The attempt that runs, or is about to; null where there is none.
   [[nodiscard]] const AttemptRecord* attempt_of(JobNumber number) const;
+  /// How this process of a job of several ended, while others run; null: it has not.
+  [[nodiscard]] const EndedProcess* end_of_process(JobNumber number) const;
   /// What it last reported to hold.
   [[nodiscard]] std::optional<MiB> memory_of(JobNumber number) const;
   /// When it is expected to end; empty where it does not run, or nothing is known of its time.

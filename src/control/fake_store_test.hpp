@@ -126,7 +126,7 @@ inline void FakeDisk::Memory::put_job(const JobRecord& job) {
     return;
   }
   open.erase(job.number);
-  ended.emplace(*job.ended, job.number);
+  if (job.leader == 0) ended.emplace(*job.ended, job.number);
 }
 
 inline void FakeDisk::Memory::forget_job(JobNumber number) {
@@ -223,11 +223,12 @@ class PromiseCheck {
       promise(!is_final(before->state) || is_final(next.state), "it was final and is not any more",
               next.number);
       promise(before->spec == next.spec, "its spec changed", next.number);
+      promise(before->leader == next.leader, "it is of another job", next.number);
       promise(before->owner == next.owner, "its owner changed", next.number);
       promise(before->submitted == next.submitted, "its submission changed", next.number);
     } else {
       promise(next.number > last_job_, "its number was given before", next.number);
-      first_.insert(next.number);
+      if (next.leader == 0) first_.insert(next.number);
     }
     coming_[next.number] = &next;
   }

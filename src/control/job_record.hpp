@@ -38,9 +38,12 @@ inline constexpr auto fields_of<JobOwner> = std::tuple{
     field("user", &JobOwner::user),
 };
 
-/// A job and what has become of it so far.
+/// A job and what has become of it so far; or a further process of a job of several places, which
+/// has a record of its own. Their numbers follow that of the job, by rank, which is also that of
+/// the first process.
 struct JobRecord {
   JobNumber number = 0;
+  JobNumber leader = 0;  // of a further process: its job
   JobOwner owner;
   JobSpec spec;
   Instant submitted{};  // wall clock, as all times of records
@@ -54,6 +57,20 @@ struct JobRecord {
   bool cancelled = false;  // somebody asked for it
   std::vector<Instant> early_restarts;  // of the last day
   friend bool operator==(const JobRecord&, const JobRecord&) = default;
+
+  /// The number by which people know the job.
+  [[nodiscard]] JobNumber job() const { return leader == 0 ? number : leader; }
+  /// Among the processes of its job, from 0.
+  [[nodiscard]] std::int64_t rank() const { return number - job(); }
+  [[nodiscard]] std::int64_t places() const { return spec.request.places; }
+  [[nodiscard]] bool several() const { return places() > 1; }
+  /// Of several whole GPUs one process sees all, and the others are only held for it.
+  [[nodiscard]] std::int64_t processes() const {
+    return std::holds_alternative<WholeGpu>(spec.request.wanted) ? 1 : places();
+  }
+  [[nodiscard]] bool has_process() const {
+    return rank() < processes();
+  }
 };
 
 /// One run of a job, on one instance.

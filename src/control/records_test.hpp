@@ -71,6 +71,10 @@ class RandomRecords {
     }
     if (chance(0.3)) request.fits = any_texts();
     if (chance(0.3)) request.at_least = MiB{any_number()};
+    if (chance(0.3)) {
+      request.places = static_cast<std::uint32_t>(1 + random.below(5));
+      request.together = static_cast<Together>(random.below(words_of_together.size()));
+    }
     return request;
   }
 

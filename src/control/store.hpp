@@ -26,7 +26,7 @@ enum class Durability : std::uint8_t { written, synced };
 struct StoreBatch {
   std::vector<JobRecord> jobs;  // each new, or in the place of the one with its number
   std::vector<std::pair<JobNumber, JobCommand>>
-      commands;                           // once for each job, with its first record
+      commands;  // once for each job, with its first record; not for further processes of one
   std::vector<AttemptRecord> attempts;    // as jobs, by key
   std::vector<InstanceRecord> instances;  // as jobs, by device
   std::vector<EventRecord> events;        // in order, each the number after the last
@@ -63,6 +63,7 @@ struct JobQuery {
   JobNumber before = INT64_MAX;      // only older ones
   JobNumber after = 0;               // only newer ones
   std::size_t most = 1000;
+  bool processes = false;  // also further processes of jobs of several
 };
 
 /// A job with its latest attempt, if there was one.
@@ -94,7 +95,8 @@ class Store {
   [[nodiscard]] virtual Result<std::vector<EventRecord>> events(std::int64_t after,
                                                                 std::optional<std::uint32_t> uid,
                                                                 std::size_t most) = 0;
-  /// Final jobs that ended before this time, oldest first; what retention forgets.
+  /// Final jobs that ended before this time, oldest first; what retention forgets. Without the
+  /// further processes of jobs of several.
   [[nodiscard]] virtual Result<std::vector<JobRecord>> ended_before(Instant time,
                                                                     std::size_t most) = 0;
   /// Forgets the oldest events; at least the newest `keep` stay.

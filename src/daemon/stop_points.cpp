@@ -72,6 +72,7 @@ class StoppingRunner final : public Runner {
   Result<void> stop(const JobKey& key) override {
     return between_points(at_, "stop", [&] { return runner_->stop(key); });
   }
+  int free_port(int wanted) override { return runner_->free_port(wanted); }
   std::vector<RunnerEvent> poll() override { return runner_->poll(); }
   int wake_fd() const override { return runner_->wake_fd(); }
   std::int64_t kept_bytes(const JobKey& key) override { return runner_->kept_bytes(key); }

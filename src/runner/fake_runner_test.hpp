@@ -91,6 +91,7 @@ class FakeRunner final : public Runner {
   Result<void> start(const Launch& launch) override;
   Result<void> signal(const JobKey& key, int number) override;
   Result<void> stop(const JobKey& key) override;
+  int free_port(int wanted) override { return wanted; }
   std::vector<RunnerEvent> poll() override;
   int wake_fd() const override { return -1; }
   std::int64_t kept_bytes(const JobKey& key) override;  // always 1000

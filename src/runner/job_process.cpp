@@ -57,7 +57,7 @@ std::vector<std::string> whole_environment(const Launch& launch, const std::stri
       // Some versions of the container toolkit take an empty value for all GPUs; void means none.
       fmt::format("NVIDIA_VISIBLE_DEVICES={}",
                   launch.visible_devices.empty() ? "void" : launch.visible_devices),
-      fmt::format("CLEAVE_JOB={}", launch.key.job),
+      fmt::format("CLEAVE_JOB={}", launch.known_as == 0 ? launch.key.job : launch.known_as),
       fmt::format("CLEAVE_ATTEMPT={}", launch.key.attempt),
       fmt::format("{}={}", report_variable, report), fmt::format("{}={}", mark_variable, mark)};
   const auto is_own = [&](const std::string& variable) {

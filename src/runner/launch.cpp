@@ -74,6 +74,8 @@ Result<void> check_key(const JobKey& key, const std::string& place) {
 
 Result<void> check_launch(const Launch& launch, const std::string& place) {
   if (const auto fine = check_key(launch.key, place); !fine) return fine;
+  if (launch.known_as < 0 || launch.known_as > most_number)
+    return wrong_launch(place, "known_as", fmt::format("no job is called {}", launch.known_as));
   if (launch.uid > most_id || launch.gid > most_id || launch.groups.size() > most_groups ||
       std::ranges::any_of(launch.groups, [](std::uint32_t group) { return group > most_id; }))
     return wrong_launch(place, "uid", "no user or group has this number");
@@ -98,6 +100,7 @@ std::string launch_text(const Launch& launch) {
   Json text;
   text["job"] = launch.key.job;
   text["attempt"] = launch.key.attempt;
+  text["known_as"] = launch.known_as;
   text["uid"] = launch.uid;
   text["gid"] = launch.gid;
   text["groups"] = launch.groups;
@@ -119,6 +122,7 @@ Result<Launch> parse_launch(std::string_view text, const std::string& place) {
   Launch launch;
   launch.key.job = in.integer("job", 1, most_number);
   launch.key.attempt = in.integer("attempt", 1, most_number);
+  launch.known_as = in.integer("known_as", 0, most_number);
   launch.uid = static_cast<std::uint32_t>(in.integer("uid", 0, most_id));
   launch.gid = static_cast<std::uint32_t>(in.integer("gid", 0, most_id));
   for (const std::int64_t group : in.integers("groups", 0, most_id))

@@ -22,6 +22,7 @@ struct JobKey {
 /// What to start, as whom, and where.
 struct Launch {
   JobKey key;
+  std::int64_t known_as = 0;  // the job's number for its user, where its key has another; else 0
   std::uint32_t uid = 0, gid = 0;
   std::vector<std::uint32_t> groups;  // supplementary
   std::vector<std::string> argv;      // the first is looked up in the environment's PATH

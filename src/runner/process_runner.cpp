@@ -1,6 +1,7 @@
 #include "runner/process_runner.hpp"
 
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -176,6 +177,21 @@ Result<void> ProcessRunner::signal(const JobKey& key, int number) {
 
 Result<void> ProcessRunner::stop(const JobKey& key) {
   return ask(key, {SupervisorAsk::What::stop, 0});
+}
+
+int ProcessRunner::free_port(int wanted) {
+  constexpr int most_tried = 1000;
+  for (int port = wanted; port < wanted + most_tried; ++port) {
+    const Descriptor one(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<std::uint16_t>(port));
+    const int reuse = 1;  // what lingers of an earlier run is in nobody's way
+    (void)::setsockopt(one.number(), SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof reuse);
+    if (::bind(one.number(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0)
+      return port;
+  }
+  return wanted;
 }
 
 std::vector<RunnerEvent> ProcessRunner::poll() {

@@ -35,6 +35,7 @@ class ProcessRunner final : public Runner {
   Result<void> start(const Launch& launch) override;
   Result<void> signal(const JobKey& key, int number) override;
   Result<void> stop(const JobKey& key) override;
+  int free_port(int wanted) override;
   std::vector<RunnerEvent> poll() override;
   int wake_fd() const override { return events_.number(); }
   std::int64_t kept_bytes(const JobKey& key) override;

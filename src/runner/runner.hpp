@@ -74,6 +74,8 @@ class Runner {
   [[nodiscard]] virtual Result<void> signal(const JobKey& key, int number) = 0;
   /// Sends TERM, and KILL after the launch's grace, even if this program has ended by then.
   [[nodiscard]] virtual Result<void> stop(const JobKey& key) = 0;
+  /// A TCP port of this machine on which nothing listens: this one, or the next that is free.
+  [[nodiscard]] virtual int free_port(int wanted) = 0;
   /// What has happened since the last call; never waits.
   [[nodiscard]] virtual std::vector<RunnerEvent> poll() = 0;
   /// A descriptor that is readable when poll() has something to do; -1 without one.

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "base/format.hpp"
+#include "base/text.hpp"
 #include "control/verdicts/process_verdicts.hpp"
 #include "engine/scheduler.hpp"
 
@@ -41,6 +42,7 @@ class SeededDaemon::WatchedRunner final : public Runner {
     of_->point("after a stop");
     return stopped;
   }
+  int free_port(int wanted) override { return inner_.free_port(wanted); }
   std::vector<RunnerEvent> poll() override { return inner_.poll(); }
   [[nodiscard]] int wake_fd() const override { return -1; }
   std::int64_t kept_bytes(const JobKey& key) override { return inner_.kept_bytes(key); }
@@ -169,7 +171,8 @@ void SeededDaemon::match_processes() {
     if (processes_.contains(key)) continue;
     const std::uint32_t pid = ++last_pid_;
     processes_[key] = pid;
-    machine_->start_process(jobs_.launch_of(key).visible_devices, pid);
+    for (const std::string_view device : split(jobs_.launch_of(key).visible_devices, ','))
+      machine_->start_process(std::string(device), pid);
   }
   std::erase_if(processes_, [&](const auto& each) {
     if (alive.contains(each.first)) return false;
@@ -181,7 +184,8 @@ void SeededDaemon::match_processes() {
 void SeededDaemon::check_start(const Launch& launch) {
   tell(fmt::format("attempt {}.{} starts on {}", launch.key.job, launch.key.attempt,
                    launch.visible_devices));
-  const NewJob& wanted = wanted_.at(launch.key.job);
+  const JobNumber number = job_of(launch.key.job);
+  const NewJob& wanted = wanted_.at(number);
   std::size_t others = 0;
   for (const JobKey& key : jobs_.running()) {
     if (key == launch.key) continue;
@@ -192,21 +196,28 @@ void SeededDaemon::check_start(const Launch& launch) {
   const bool replaced = may_be_moved(wanted.spec) && !moves_by_checkpoint(wanted.spec);
   if (others > (replaced ? 1U : 0U))
     violation(fmt::format("job {} runs {} times at once", launch.key.job, others + 1));
-  if (!accepted_.contains(launch.key.job)) {
+  if (!accepted_.contains(number)) {
     // Its answer is on its way: it was written before it was started.
-    const bool coming = std::ranges::any_of(
-        asked_, [&](const auto& each) { return each.second == launch.key.job; });
-    if (!coming && !unanswered_.contains(launch.key.job))
+    const bool coming =
+        std::ranges::any_of(asked_, [&](const auto& each) { return each.second == number; });
+    if (!coming && !unanswered_.contains(number))
       violation(fmt::format("job {} is started, which nobody submitted", launch.key.job));
   }
   match_processes();
 }
 
+/// Of a process, whose number follows that of its job.
+JobNumber SeededDaemon::job_of(JobNumber process) const {
+  const auto after = wanted_.upper_bound(process);
+  return after == wanted_.begin() ? process : std::prev(after)->first;
+}
+
 /// One that goes on later has the time that it asked for to save its work.
 void SeededDaemon::check_stop(const JobKey& key) {
-  const auto wanted = wanted_.find(key.job);
+  const JobNumber number = job_of(key.job);
+  const auto wanted = wanted_.find(number);
   const auto attempts = store_->attempts(key.job);
-  if (wanted == wanted_.end() || !attempts || cancelled_.contains(key.job)) return;
+  if (wanted == wanted_.end() || !attempts || cancelled_.contains(number)) return;
   const auto attempt = std::ranges::find(*attempts, key, &AttemptRecord::key);
   if (attempt == attempts->end() || !attempt->end) return;
   LiveAttempt live;
@@ -234,13 +245,19 @@ NewJob SeededDaemon::any_job() {
   } else {
     spec.request = {Unknown{}, {}};
   }
+  if (random_.uniform() < 0.25 && !std::holds_alternative<Unknown>(spec.request.wanted)) {
+    spec.request.places = static_cast<std::uint32_t>(2 + random_.below(3));
+    spec.request.together = static_cast<Together>(random_.below(words_of_together.size()));
+    if (random_.uniform() < 0.2) spec.request = request_of({2, {}, Together::anywhere}, {});
+  }
+  const bool several = spec.request.places > 1;
   spec.asked = text(spec.request);
   if (random_.uniform() < 0.4) {
     spec.application = random_.uniform() < 0.5 ? "resnet" : "bert";
     if (random_.uniform() < 0.5) spec.batch = static_cast<std::int64_t>(1 + random_.below(2));
   }
   spec.restartable = random_.uniform() < 0.5;
-  spec.movable = random_.uniform() < 0.2;
+  spec.movable = random_.uniform() < 0.2 && !several;
   const double keeps = random_.uniform();
   if (keeps < 0.5)
     spec.progress = keeps < 0.3    ? Keeps::checkpoint
@@ -519,7 +536,30 @@ std::vector<std::string> SeededDaemon::run() {
 
 void SeededDaemon::check_end() {
   check_learnt();
-  for (const auto& [number, job] : wanted_) check_job(number);
+  for (const auto& [number, job] : wanted_) {
+    check_job(number);
+    for (std::int64_t rank = 1; rank < job.spec.request.places; ++rank) check_process(number, rank);
+  }
+}
+
+/// A further process of a job has ended with it.
+void SeededDaemon::check_process(JobNumber number, std::int64_t rank) {
+  const auto job = store_->job(number), process = store_->job(number + rank);
+  if (!job || !*job) return;
+  if (!process || !*process)
+    return violation(fmt::format("process {} of job {} is not in the store", rank, number));
+  if ((*process)->state != (*job)->state || (*process)->leader != number)
+    violation(fmt::format("process {} of job {} is {}, and the job {}", rank, number,
+                          name((*process)->state), name((*job)->state)));
+  if ((*job)->state == JobState::finished && (*process)->has_process() &&
+      !jobs_.completed(number + rank))
+    violation(
+        fmt::format("job {} is called finished, and process {} never ended well", number, rank));
+  const auto attempts = store_->attempts(number + rank);
+  for (const AttemptRecord& attempt : *attempts)
+    if (!attempt.ended || !attempt.end)
+      violation(fmt::format("attempt {} of process {} of job {} has no end", attempt.key.attempt,
+                            rank, number));
 }
 
 void SeededDaemon::check_job(JobNumber number) {

@@ -78,6 +78,8 @@ class SeededDaemon {
   void check_end();
   void check_learnt();
   void check_job(JobNumber number);
+  void check_process(JobNumber number, std::int64_t rank);
+  [[nodiscard]] JobNumber job_of(JobNumber process) const;
   void point(std::string_view where);
   void violation(std::string what);
   void tell(const std::string& what) const;

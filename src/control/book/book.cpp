@@ -24,6 +24,7 @@ Result<std::vector<StoredJob>> Book::latest_jobs(std::optional<JobState> state, 
   query.final_too = true;
   query.state = state;
   query.most = most;
+  query.processes = true;
   return store_->jobs_with_attempts(query);
 }
 
@@ -40,7 +41,7 @@ EventRecord Book::event_record(std::string kind, std::string text, const JobReco
   event.text = std::move(text);
   event.gpu = std::move(gpu);
   if (job != nullptr) {
-    event.job = job->number;
+    event.job = job->job();
     event.uid = job->owner.uid;
   }
   return event;

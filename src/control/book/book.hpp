@@ -38,7 +38,8 @@ class Book {
   /// Both must outlive the book.
   Book(Store& store, const Clock& clock) : store_(&store), clock_(&clock) {}
 
-  /// The latest jobs, of this state or of all, newest first, each with its latest attempt.
+  /// The latest jobs, of this state or of all, newest first, each with its latest attempt; with
+  /// every process of jobs of several.
   [[nodiscard]] Result<std::vector<StoredJob>> latest_jobs(std::optional<JobState> state,
                                                            std::size_t most);
   /// Reads the store. Before anything else, once.

@@ -44,11 +44,24 @@ std::vector<JobNumber> jobs_to_forget(const std::vector<KeptJob>& jobs, std::int
   return forgotten;
 }
 
-/// Folders go before the record: as long as a job can be found, so can they.
-bool Retention::forget_folders(JobNumber number, std::int64_t attempts) {
-  for (std::int64_t attempt = 1; attempt <= attempts; ++attempt)
-    if (!runner_->forget({number, attempt})) return false;
+/// Folders go before the record: as long as a job can be found, so can they. A job of several goes
+/// with all its processes.
+bool Retention::forget(const JobRecord& job, StoreBatch& batch) {
+  for (std::int64_t rank = 0; rank < job.places(); ++rank)
+    for (std::int64_t attempt = 1; attempt <= job.attempts; ++attempt)
+      if (!runner_->forget({job.number + rank, attempt})) return false;
+  for (std::int64_t rank = 0; rank < job.places(); ++rank)
+    batch.forgotten.push_back(job.number + rank);
   return true;
+}
+
+/// Of all its outputs.
+std::int64_t Retention::bytes_of(const JobRecord& job) {
+  std::int64_t bytes = 0;
+  for (std::int64_t rank = 0; rank < job.places(); ++rank)
+    for (std::int64_t attempt = 1; attempt <= job.attempts; ++attempt)
+      bytes += runner_->kept_bytes({job.number + rank, attempt});
+  return bytes;
 }
 
 void Retention::write(const StoreBatch& batch) {
@@ -69,8 +82,7 @@ void Retention::step() {
   if (!old) return;
   if (old->size() == at_once) next_ = now + std::chrono::seconds(1);
   StoreBatch batch;
-  for (const JobRecord& job : *old)
-    if (forget_folders(job.number, job.attempts)) batch.forgotten.push_back(job.number);
+  for (const JobRecord& job : *old) (void)forget(job, batch);
   write(batch);
   if (const auto fewer = store_->forget_events(settings_->keep_events); !fewer)
     book_->store_refused(fewer.error());
@@ -84,21 +96,20 @@ void Retention::forget_large_outputs() {
   const auto all = store_->ended_before(Instant::max(), most_weighed);
   if (!all) return;
   std::vector<KeptJob> kept;
-  std::map<JobNumber, std::int64_t> attempts;
+  std::map<JobNumber, const JobRecord*> jobs;
   for (const JobRecord& job : *all) {
-    KeptJob& one = kept.emplace_back(KeptJob{job.number, job.owner.uid, 0});
-    for (std::int64_t attempt = 1; attempt <= job.attempts; ++attempt)
-      one.bytes += runner_->kept_bytes({job.number, attempt});
-    attempts[job.number] = job.attempts;
+    kept.push_back({job.number, job.owner.uid, bytes_of(job)});
+    jobs[job.number] = &job;
   }
   StoreBatch batch;
   // Where one cannot be forgotten now, no other goes in its place.
+  std::size_t forgotten = 0;
   for (const JobNumber number : jobs_to_forget(kept, settings_->keep_bytes))
-    if (forget_folders(number, attempts[number])) batch.forgotten.push_back(number);
-  if (batch.forgotten.empty()) return;
+    forgotten += forget(*jobs.at(number), batch) ? 1 : 0;
+  if (forgotten == 0) return;
   book_->event("jobs-forgotten",
                fmt::format("{} old jobs were forgotten, since outputs took more than {} MiB",
-                           batch.forgotten.size(), settings_->keep_bytes >> 20));
+                           forgotten, settings_->keep_bytes >> 20));
   write(batch);
 }
 

@@ -36,7 +36,9 @@ class Retention {
   [[nodiscard]] Duration next() const { return next_; }
 
  private:
-  [[nodiscard]] bool forget_folders(JobNumber number, std::int64_t attempts);
+  /// False where one of its folders cannot be removed now.
+  [[nodiscard]] bool forget(const JobRecord& job, StoreBatch& batch);
+  [[nodiscard]] std::int64_t bytes_of(const JobRecord& job);
   void write(const StoreBatch& batch);
   void forget_large_outputs();
 

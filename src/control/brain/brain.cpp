@@ -26,6 +26,7 @@ class KnownFacts final : public JobFacts {
     std::string user;  // the owner's name, or their number where they have none
     std::optional<std::string> application;
     std::optional<std::int64_t> batch;
+    Gang gang = {};
   };
   /// Forgets all; `fleet` must outlive what is asked.
   void begin(const Fleet* fleet, const ApplicationTimes* given, std::vector<PastUse> past_use) {
@@ -44,11 +45,17 @@ class KnownFacts final : public JobFacts {
     jobs_[index(job)].times = std::move(times);
     jobs_[index(job)].expected_end = expected_end;
   }
-  void set(JobId job, Of facts) {
-    if (jobs_.size() <= index(job)) jobs_.resize(index(job) + 1);
-    jobs_[index(job)] = std::move(facts);
+  /// Of the job; its further processes refer to it.
+  void set(Of facts) {
+    const Gang gang = facts.gang;
+    const std::size_t last = index(gang.member(gang.size - 1));
+    if (jobs_.size() <= last) jobs_.resize(last + 1);
+    jobs_[index(gang.leader)] = std::move(facts);
+    for (std::uint32_t rank = 1; rank < gang.size; ++rank)
+      jobs_[index(gang.member(rank))].gang = gang;
   }
 
+  [[nodiscard]] Gang gang(JobId job) const override { return of(job).gang; }
   [[nodiscard]] std::int64_t priority(JobId job) const override { return of(job).priority; }
   [[nodiscard]] std::optional<Instant> deadline(JobId job) const override {
     return of(job).deadline;
@@ -84,7 +91,7 @@ class KnownFacts final : public JobFacts {
  private:
   [[nodiscard]] const Of& of(JobId job) const {
     static const Of nothing;
-    return index(job) < jobs_.size() ? jobs_[index(job)] : nothing;
+    return index(job) < jobs_.size() ? jobs_[index(jobs_[index(job)].gang.leader)] : nothing;
   }
 
   const Fleet* fleet_ = nullptr;
@@ -129,7 +136,8 @@ Result<void> Brain::check_scheduler(const std::string& text, const FleetFile& fi
                                            .requests = requests,
                                            .facts = &nothing,
                                            .live = true,
-                                           .reservations = reservations});
+                                           .reservations = reservations,
+                                           .gangs = true});
   if (!made) return std::unexpected(made.error());
   return {};
 }
@@ -179,7 +187,8 @@ bool Brain::make(const FleetFile& file, const std::string& forecaster,
                               .requests = parts->requests,
                               .facts = &parts->facts,
                               .live = true,
-                              .reservations = parts->reservations},
+                              .reservations = parts->reservations,
+                              .gangs = true},
                              parts->requests, parts->forecaster.get(), refusals_.get());
   if (!engine) {
     trouble_ =
@@ -266,39 +275,56 @@ Duration Brain::next_wake() const {
   return wakes_.empty() ? Duration::max() : *wakes_.begin();
 }
 
-std::optional<Instant> Brain::end_of(const LiveJob& job) const {
-  if (!job.main) return std::nullopt;
-  const JobPlace& place = job.attempts.at(*job.main).place;
+std::optional<Instant> Brain::end_of(const LiveJob& process) const {
+  if (!process.main) return std::nullopt;
+  const JobPlace& place = process.attempts.at(*process.main).place;
   if (index(place.gpu) >= parts_->fleet.size()) return std::nullopt;
   const std::size_t kind = parts_->fleet[place.gpu].kind;
-  const auto end = expected_end(job, parts_->fleet.graphs()[kind]->geometry().model(),
+  const auto end = expected_end(process, parts_->fleet.graphs()[kind]->geometry().model(),
                                 {clock_->steady(), clock_->wall()});
   return end ? std::optional(end->at - clock_->wall_offset()) : std::nullopt;
 }
 
-void Brain::learnt(const LiveJob& job) {
-  if (!active() || !job.id) return;
-  parts_->facts.learn(*job.id, times_of(job), end_of(job));
+std::optional<Instant> Brain::end_of(Processes job) const {
+  std::optional<Instant> last;
+  for (const LiveJob* process : job) {
+    if (!process->record.has_process()) continue;
+    const auto end = end_of(*process);
+    if (!end) return std::nullopt;
+    last = last ? std::max(*last, *end) : end;
+  }
+  return last;
 }
 
-void Brain::admit(LiveJob& job) {
-  job.id = static_cast<JobId>(parts_->numbers.size());
-  parts_->numbers.push_back(job.record.number);
+void Brain::learnt(Processes job) {
+  if (!active() || !job.front()->id) return;
+  parts_->facts.learn(*job.front()->id, times_of(*job.front()), end_of(job));
+}
+
+void Brain::admit(Processes job) {
+  const auto first = static_cast<JobId>(parts_->numbers.size());
+  for (LiveJob* process : job) {
+    process->id = static_cast<JobId>(parts_->numbers.size());
+    parts_->numbers.push_back(process->record.number);
+  }
   // Records are of the wall clock; the engine's differs from it by what the wall clock was set.
   const Duration set = clock_->wall_offset();
-  const JobSpec& spec = job.record.spec;
+  const LiveJob& whole = *job.front();
+  const JobSpec& spec = whole.record.spec;
   KnownFacts::Of facts;
-  if (spec.deadline) facts.deadline = job.record.submitted + *spec.deadline - set;
-  if (job.main) facts.running_since = job.attempts.at(*job.main).record.started - set;
+  facts.gang = {first, static_cast<JobId>(index(first) + 1),
+                static_cast<std::uint32_t>(job.size())};
+  if (spec.deadline) facts.deadline = whole.record.submitted + *spec.deadline - set;
+  if (whole.main) facts.running_since = whole.attempts.at(*whole.main).record.started - set;
   facts.priority = spec.priority;
-  facts.movable = may_be_moved(spec);
+  facts.movable = may_be_moved(spec) && !whole.record.several();
   facts.restartable = may_be_restarted(spec);
-  facts.times = times_of(job);
+  facts.times = times_of(whole);
   facts.expected_end = end_of(job);
-  facts.user = job.record.owner.name_or_number();
+  facts.user = whole.record.owner.name_or_number();
   facts.application = spec.application;
   facts.batch = spec.batch;
-  parts_->facts.set(*job.id, std::move(facts));
+  parts_->facts.set(std::move(facts));
 }
 
 Brain::Outlook Brain::outlook(const LiveJob& job) const {
@@ -311,15 +337,20 @@ Brain::Outlook Brain::outlook(const LiveJob& job) const {
   return outlook;
 }
 
-Event Brain::submission_of(LiveJob& job) {
+Event Brain::submission_of(Processes job) {
   admit(job);
-  return Submitted{*job.id, parts_->requests.intern(job.record.request)};
+  return Submitted{*job.front()->id, parts_->requests.intern(job.front()->record.request)};
 }
 
-Event Brain::adoption_of(LiveJob& job, const JobPlace& place) {
+std::vector<Event> Brain::adoption_of(Processes job) {
   admit(job);
-  job.place = place;
-  return Adopted{*job.id, parts_->requests.intern(job.record.request), place.gpu, place.placement};
+  const RequestId request = parts_->requests.intern(job.front()->record.request);
+  std::vector<Event> events;
+  for (LiveJob* process : job) {
+    const JobPlace& place = process->place.value();
+    events.push_back(Adopted{*process->id, request, place.gpu, place.placement});
+  }
+  return events;
 }
 
 JobNumber Brain::number_of(JobId id) const {

@@ -101,13 +101,15 @@ class Brain {
   /// When it wants to be woken, on the steady clock; Duration::max(): not at all.
   [[nodiscard]] Duration next_wake() const;
 
-  // Jobs. Each gets a number that is the engine's.
+  // Jobs. Each gets a number that is the engine's; of several processes each does.
 
-  /// The event that the job waits, and that it runs where it is. Both number the job; tell it next.
-  [[nodiscard]] Event submission_of(LiveJob& job);
-  [[nodiscard]] Event adoption_of(LiveJob& job, const JobPlace& place);
+  using Processes = std::span<LiveJob* const>;
+  /// The event that the job waits. Numbers it; tell it next.
+  [[nodiscard]] Event submission_of(Processes job);
+  /// The events that it runs, each process at its place. Numbers it; tell them next.
+  [[nodiscard]] std::vector<Event> adoption_of(Processes job);
   /// The job has begun, or has reported how far it is: schedulers may know its times and its end.
-  void learnt(const LiveJob& job);
+  void learnt(Processes job);
   [[nodiscard]] JobNumber number_of(JobId id) const;
   /// What the scheduler says of a job that waits, for people.
   struct Outlook {
@@ -123,9 +125,11 @@ class Brain {
 
  private:
   struct Parts;
-  void admit(LiveJob& job);
-  /// When it is expected to end, on the engine's clock.
-  [[nodiscard]] std::optional<Instant> end_of(const LiveJob& job) const;
+  void admit(Processes job);
+  /// When the last of its processes is expected to end, on the engine's clock; nothing where that
+  /// is not known of each.
+  [[nodiscard]] std::optional<Instant> end_of(Processes job) const;
+  [[nodiscard]] std::optional<Instant> end_of(const LiveJob& process) const;
 
   const Clock* clock_;
   CarryOut carry_out_;

@@ -9,14 +9,29 @@ namespace cleave {
 
 namespace {
 
-/// For programs that ask cleave_report to save their work (docs/reporting.md); what the user says
-/// of it is stronger.
-constexpr std::string_view signal_variable = "CLEAVE_CHECKPOINT_SIGNAL=";
+std::string variable(std::string_view name) {
+  return fmt::format("{}=", name);
+}
 
+template <class Value>
+void set(std::vector<std::string>& environment, std::string_view name, const Value& value) {
+  std::erase_if(environment,
+                [&](const std::string& each) { return each.starts_with(variable(name)); });
+  environment.push_back(fmt::format("{}={}", name, value));
+}
+
+/// What the user says is stronger.
+template <class Value>
+void add(std::vector<std::string>& environment, std::string_view name, const Value& value) {
+  const auto said = [&](const std::string& each) { return each.starts_with(variable(name)); };
+  if (std::ranges::none_of(environment, said))
+    environment.push_back(fmt::format("{}={}", name, value));
+}
+
+/// For programs that ask cleave_report to save their work (docs/reporting.md).
 void add_signal(std::vector<std::string>& environment, const JobSpec& spec) {
-  const auto said = [](const std::string& each) { return each.starts_with(signal_variable); };
-  if (spec.checkpoint_signal == 0 || std::ranges::any_of(environment, said)) return;
-  environment.push_back(fmt::format("{}{}", signal_variable, spec.checkpoint_signal));
+  if (spec.checkpoint_signal != 0)
+    add(environment, "CLEAVE_CHECKPOINT_SIGNAL", spec.checkpoint_signal);
 }
 
 }  // namespace
@@ -42,11 +57,32 @@ LiveAttempt AttemptLauncher::attempt_on(GpuId id, const GpuStep& step) const {
   return attempt;
 }
 
-void AttemptLauncher::start(GpuId gpu, const GpuStep& step) {
+/// Where they find each other: the same each time if it is free.
+void AttemptLauncher::choose_meeting_port(JobNumber number) {
+  constexpr int first = 20'000, count = 10'000;  // below those that systems give out
+  LiveJob* job = node_.find(number);
+  if (job == nullptr) return;
+  if (job->meeting_port == 0) job->meeting_port = first + static_cast<int>(number % count);
+  job->meeting_port = runner_.free_port(job->meeting_port);
+}
+
+/// Their attempts have the same number.
+void AttemptLauncher::start(std::span<const PlacedStep> processes) {
+  std::int64_t attempt = 0;
+  for (const PlacedStep& each : processes)
+    if (const LiveJob* job = node_.find(each.step.job))
+      attempt = std::max(attempt, job->record.attempts);
+  if (processes.size() > 1) choose_meeting_port(processes.front().step.job);
+  for (const PlacedStep& each : processes) start(each, attempt + 1);
+}
+
+void AttemptLauncher::start(const PlacedStep& process, std::int64_t number) {
+  const auto& [gpu, step] = process;
   LiveJob* job = node_.find(step.job);
   if (job == nullptr) return;
   LiveAttempt attempt = attempt_on(gpu, step);
-  const JobKey key{job->record.number, ++job->record.attempts};
+  job->record.attempts = number;
+  const JobKey key{job->record.number, number};
   attempt.record.key = key;
   attempt.watched = true;
   attempt.shared = node_.occupied(attempt.place.gpu, attempt.place.placement);
@@ -59,7 +95,7 @@ void AttemptLauncher::start(GpuId gpu, const GpuStep& step) {
   job->attempts.emplace(key.attempt, std::move(attempt));
   // Where it must not run twice, the power may go right after it began.
   if (!may_be_restarted(job->record.spec)) book_.sync_next();
-  book_.later([this, key] { launch(key); });
+  if (job->record.has_process()) book_.later([this, key] { launch(key); });
 }
 
 /// As of now, so that what is seen later can be held against it.
@@ -71,6 +107,28 @@ void AttemptLauncher::predict(const LiveJob& job, LiveAttempt& attempt) const {
   if (!run) return;
   attempt.record.predicted = run->time;
   attempt.record.predicted_by = run->source;
+}
+
+void AttemptLauncher::add_gang(Launch& launch, const LiveJob& job) const {
+  std::vector<std::string> devices;
+  std::int64_t processes = 0;
+  for (const LiveJob* process : node_.processes(job)) {
+    processes += process->record.has_process() ? 1 : 0;
+    devices.push_back(process->attempts.at(launch.key.attempt).record.device);
+  }
+  const std::int64_t rank = job.record.rank();
+  const std::string all = fmt::format("{}", fmt::join(devices, ","));
+  if (processes == 1) launch.visible_devices = all;
+  set(launch.environment, "CLEAVE_RANK", rank);
+  set(launch.environment, "CLEAVE_PROCESSES", processes);
+  set(launch.environment, "CLEAVE_GANG", all);
+  if (processes == 1) return;
+  add(launch.environment, "RANK", rank);
+  add(launch.environment, "WORLD_SIZE", processes);
+  add(launch.environment, "LOCAL_RANK", rank);
+  add(launch.environment, "LOCAL_WORLD_SIZE", processes);
+  add(launch.environment, "MASTER_ADDR", "127.0.0.1");
+  add(launch.environment, "MASTER_PORT", node_.find(job.record.job())->meeting_port);
 }
 
 Launch AttemptLauncher::launch_of(const LiveJob& job, const LiveAttempt& attempt,
@@ -87,6 +145,8 @@ Launch AttemptLauncher::launch_of(const LiveJob& job, const LiveAttempt& attempt
   add_signal(launch.environment, job.record.spec);
   launch.working_directory = command.working_directory;
   launch.visible_devices = attempt.record.device;
+  launch.known_as = job.record.job();
+  if (job.record.several()) add_gang(launch, job);
   launch.stop_grace = job.record.spec.stop_grace;
   launch.log_limit = settings_.log_limit;
   return launch;
@@ -97,7 +157,7 @@ void AttemptLauncher::launch(const JobKey& key) {
   if (job == nullptr || !job->attempts.contains(key.attempt)) return;
   const LiveAttempt& attempt = job->attempts.at(key.attempt);
   if (attempt.record.end) return processes_.not_started(key, attempt.record.why);
-  const auto command = book_.command(key.job);
+  const auto command = book_.command(job->record.job());
   if (!command) return processes_.not_started(key, command.error().text());
   if (!*command) return processes_.not_started(key, "its command is no longer in the store");
   const auto owner = look_up_owner_ ? look_up_owner_(job->record.owner) : job->record.owner;

@@ -2,10 +2,18 @@
 // Starting an attempt of a job: first it is recorded, and once that is written its process is
 // launched, so that no process runs of which the store does not know.
 
+#include <span>
+
 #include "control/loop/process_listener.hpp"
 #include "control/requests.hpp"
 
 namespace cleave {
+
+/// A step, and where.
+struct PlacedStep {
+  GpuId gpu{};
+  GpuStep step;
+};
 
 /// Starts attempts.
 class AttemptLauncher {
@@ -21,13 +29,18 @@ class AttemptLauncher {
         runner_(runner),
         look_up_owner_(std::move(look_up_owner)) {}
 
-  /// The step's instance is there and free for it. Does nothing where the job is over.
-  void start(GpuId gpu, const GpuStep& step);
+  /// The instances of these starts, of all processes of one job by rank, are there and free for
+  /// them. Does nothing where the job is over.
+  void start(std::span<const PlacedStep> processes);
 
  private:
+  void choose_meeting_port(JobNumber number);
+  void start(const PlacedStep& process, std::int64_t attempt);
   [[nodiscard]] LiveAttempt attempt_on(GpuId gpu, const GpuStep& step) const;
   void predict(const LiveJob& job, LiveAttempt& attempt) const;
   void launch(const JobKey& key);
+  /// What a process of a job of several is told of the others, unless its user has said it.
+  void add_gang(Launch& launch, const LiveJob& job) const;
   [[nodiscard]] Launch launch_of(const LiveJob& job, const LiveAttempt& attempt,
                                  const JobOwner& owner, const JobCommand& command) const;
 

@@ -26,7 +26,7 @@ void CommandTranslator::place(JobId id, JobPlace place, GpuStep::Kind kind) {
   if (job == nullptr) return;
   job->place = place;
   node_.gpu(place.gpu).steps.push_back({kind, place.placement.value_or(0), job->record.number});
-  if (!job->attempts.empty()) return;
+  if (node_.runs(*job)) return;
   job->record.state = JobState::starting;
   job->record.reason.clear();
   book_.note(*job);
@@ -50,8 +50,8 @@ void CommandTranslator::unplace(JobId id, AttemptEnd end, const std::string& why
   if (job == nullptr) return;
   lifecycle_.drop_steps(job->record.number);
   job->place.reset();
-  lifecycle_.take_request(*job);
-  if (job->attempts.empty()) {
+  lifecycle_.take_request(node_.whole(*job));
+  if (!node_.runs(*job)) {
     job->record.state = JobState::queued;
     job->record.reason = why;
   }
@@ -62,14 +62,17 @@ void CommandTranslator::unplace(JobId id, AttemptEnd end, const std::string& why
 void CommandTranslator::carry_out(const StopJob& what) {
   if (what.why == StopJob::Why::room)
     return unplace(what.job, AttemptEnd::made_room, "the scheduler needed its place");
+  if (what.why == StopJob::Why::gang)
+    return unplace(what.job, AttemptEnd::gang, "another process of its job has lost its place");
   LiveJob* job = find(what.job);
   if (job == nullptr) return;
-  job->record.early_restarts.push_back(clock_.wall());
+  LiveJob& whole = node_.whole(*job);
+  whole.record.early_restarts.push_back(clock_.wall());
   unplace(what.job, AttemptEnd::early_restart,
           "its memory would have run out; it is started again on a larger instance");
   book_.event("job-restarted-early",
-              fmt::format("job {} is stopped before its memory runs out, and asks for {} now",
-                          job->record.number, text(job->record.request)),
+              fmt::format("{} is stopped before its memory runs out, and asks for {} now",
+                          NodeState::in_words(job->record), text(whole.record.request)),
               job);
 }
 
@@ -92,19 +95,23 @@ void CommandTranslator::carry_out(const MigrateJob& what) {
 void CommandTranslator::carry_out(const RejectJob& what) {
   LiveJob* job = find(what.job);
   if (job == nullptr) return;
-  job->id.reset();  // the engine has forgotten it already
-  job->place.reset();
   job->rejected = fmt::format("it cannot run at present: {}", what.reason);
-  job->record.state = job->attempts.empty() ? JobState::queued : JobState::stopping;
-  job->record.reason = *job->rejected;
-  book_.note(*job);
+  for (LiveJob* process : node_.processes(*job)) {
+    process->id.reset();  // the engine has forgotten it already
+    process->place.reset();
+    process->record.state = node_.runs(*job) ? JobState::stopping : JobState::queued;
+    process->record.reason = *job->rejected;
+    book_.note(*process);
+  }
 }
 
 void CommandTranslator::carry_out(const FailJob& what) {
   LiveJob* job = find(what.job);
   if (job == nullptr) return;
-  job->id.reset();
-  job->place.reset();
+  for (LiveJob* process : node_.processes(*job)) {
+    process->id.reset();
+    process->place.reset();
+  }
   lifecycle_.finish(*job, JobState::failed,
                     "it ran out of memory, and no larger instance can be made here",
                     job->last_code);
@@ -119,9 +126,9 @@ void CommandTranslator::carry_out(const WarnOfMemory& what) {
   attempt.too_large = what.peak;
   book_.note(attempt);
   book_.event("job-memory-warning",
-              fmt::format("job {} is forecast to need {} MiB, more than any GPU here has; it is "
+              fmt::format("{} is forecast to need {} MiB, more than any GPU here has; it is "
                           "left to run",
-                          job->record.number, what.peak.value),
+                          NodeState::in_words(job->record), what.peak.value),
               job, attempt.gpu);
 }
 

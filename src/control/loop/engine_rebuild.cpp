@@ -14,6 +14,13 @@ namespace {
 /// is made again.
 constexpr std::size_t many_jobs = 50'000;
 
+/// One that counts runs there, or has done its work while others of its job run.
+bool holds_its_place(const LiveJob* process) {
+  if (!process->main) return false;
+  const LiveAttempt& attempt = process->attempts.at(*process->main);
+  return !attempt.record.end && attempt.placed;
+}
+
 }  // namespace
 
 void EngineRebuild::step() {
@@ -83,23 +90,26 @@ void EngineRebuild::tell_gpus() {
 
 void EngineRebuild::tell_running_jobs() {
   for (auto& [number, job] : node_.jobs) {
-    if (!job.main || is_final(job.record.state) || job.record.cancelled) continue;
-    const LiveAttempt& live = job.attempts.at(*job.main);
-    if (live.record.end || !live.placed) continue;
-    brain_.collect(brain_.adoption_of(job, live.place));
+    if (job.record.leader != 0 || is_final(job.record.state) || job.record.cancelled || job.run_end)
+      continue;
+    const std::vector<LiveJob*> processes = node_.processes(job);
+    if (!std::ranges::all_of(processes, holds_its_place)) continue;
+    for (LiveJob* process : processes) process->place = process->attempts.at(*process->main).place;
+    for (const Event& event : brain_.adoption_of(processes)) brain_.collect(event);
   }
 }
 
 void EngineRebuild::tell_queue() {
   for (const JobNumber number : queue_of(node_))
-    brain_.collect(brain_.submission_of(node_.jobs.at(number)));
+    brain_.collect(brain_.submission_of(node_.processes(node_.jobs.at(number))));
 }
 
 void EngineRebuild::tell_reports_again() {
   for (auto& [number, job] : node_.jobs) {
     if (!job.main || !job.id) continue;
-    lifecycle_.forget_old_restarts(job);
-    if (!may_restart_early(job.record.early_restarts, clock_.wall(),
+    LiveJob& whole = node_.whole(job);
+    lifecycle_.forget_old_restarts(whole);
+    if (!may_restart_early(whole.record.early_restarts, clock_.wall(),
                            settings_.early_restarts_a_day))
       continue;
     const LiveAttempt& live = job.attempts.at(*job.main);

@@ -93,7 +93,7 @@ LiveAttempt* GpuListener::counted_attempt(const JobPlace& place) {
   if (occupants == node_.occupants.end() || occupants->second.size() != 1) return nullptr;
   const JobKey key = *occupants->second.begin();
   LiveJob* job = node_.find(key.job);
-  if (job == nullptr || !job->record.spec.application) return nullptr;
+  if (job == nullptr || !job->record.spec.application || job->record.several()) return nullptr;
   const auto found = job->attempts.find(key.attempt);
   if (found == job->attempts.end()) return nullptr;
   LiveAttempt& attempt = found->second;
@@ -204,7 +204,7 @@ void GpuListener::not_made(GpuId id, std::optional<PlacementId> placement, const
         runs_elsewhere = true;
         continue;
       }
-      job->record.state = job->attempts.empty() ? JobState::queued : JobState::stopping;
+      job->record.state = node_.runs(*job) ? JobState::stopping : JobState::queued;
       book_.note(*job);
     }
   if (runs_elsewhere) {

@@ -13,7 +13,7 @@ void JobLifecycle::rebuild(const std::string& why) {
     job.id.reset();
     job.rejected.reset();
     if (!std::exchange(job.place, std::nullopt)) continue;
-    if (!job.attempts.empty() || is_final(job.record.state)) continue;
+    if (node_.runs(job) || is_final(job.record.state)) continue;
     job.record.state = JobState::queued;
     book_.note(job);
   }
@@ -21,15 +21,19 @@ void JobLifecycle::rebuild(const std::string& why) {
 
 void JobLifecycle::enter_queue(LiveJob& job) {
   book_.note(job);
-  if (!brain_.active() || job.id || job.rejected || !waits(job)) return;
-  brain_.tell(brain_.submission_of(job));
+  if (!brain_.active() || job.id || job.rejected || !belongs_into_queue(node_, job)) return;
+  brain_.tell(brain_.submission_of(node_.processes(job)));
 }
 
 void JobLifecycle::leave_engine(LiveJob& job) {
   if (!job.id) return;
-  const JobId id = *std::exchange(job.id, std::nullopt);
-  const bool placed = std::exchange(job.place, std::nullopt).has_value();
-  drop_steps(job.record.number);
+  const JobId id = *job.id;
+  const bool placed = job.place.has_value();
+  for (LiveJob* process : node_.processes(job)) {
+    process->id.reset();
+    process->place.reset();
+    drop_steps(process->record.number);
+  }
   brain_.tell(placed ? Event(Finished{id}) : Event(Cancelled{id}));
 }
 
@@ -51,42 +55,55 @@ void JobLifecycle::forget_old_restarts(LiveJob& job) {
 void JobLifecycle::finish(LiveJob& job, JobState state, const std::string& reason,
                           std::optional<int> exit_code) {
   leave_engine(job);
-  job.record.state = state;
-  job.record.reason = reason;
   job.record.exit_code = exit_code;
-  job.record.ended = clock_.wall();
+  for (LiveJob* process : node_.processes(job)) {
+    process->record.state = state;
+    process->record.reason = reason;
+    process->record.ended = clock_.wall();
+    book_.note(*process);
+    node_.over.insert(process->record.number);
+  }
   const std::string text =
       reason.empty() ? fmt::format("job {} {}", job.record.number, name(state))
                      : fmt::format("job {} {}: {}", job.record.number, name(state), reason);
   book_.event(fmt::format("job-{}", name(state)), text, &job);
-  book_.note(job);
-  stop_all_attempts(job, AttemptEnd::cancelled, "its job has ended");
-  node_.over.insert(job.record.number);
+  for (LiveJob* process : node_.processes(job))
+    stop_all_attempts(*process, AttemptEnd::cancelled, "its job has ended");
 }
 
 void JobLifecycle::wait_again(LiveJob& job, const std::string& reason) {
   leave_engine(job);
-  job.record.state = JobState::queued;
-  job.record.reason = reason;
+  for (LiveJob* process : node_.processes(job)) {
+    process->record.state = JobState::queued;
+    process->record.reason = reason;
+    book_.note(*process);
+  }
   book_.event("job-queued", fmt::format("job {} waits again: {}", job.record.number, reason), &job);
   enter_queue(job);
 }
 
 void JobLifecycle::cancel(LiveJob& job, const std::string& by) {
   if (is_final(job.record.state)) return;
-  job.record.cancelled = true;
   const std::string why = fmt::format("cancelled by {}", by);
   leave_engine(job);
-  if (job.attempts.empty()) return finish(job, JobState::cancelled, why, std::nullopt);
-  stop_all_attempts(job, AttemptEnd::cancelled, why);
-  job.record.state = JobState::stopping;
-  job.record.reason = why;
-  book_.note(job);
+  const std::vector<LiveJob*> processes = node_.processes(job);
+  for (LiveJob* process : processes) process->record.cancelled = true;
+  if (!node_.runs(job)) return finish(job, JobState::cancelled, why, std::nullopt);
+  for (LiveJob* process : processes) {
+    stop_all_attempts(*process, AttemptEnd::cancelled, why);
+    process->record.state = JobState::stopping;
+    process->record.reason = why;
+    book_.note(*process);
+  }
 }
 
 void JobLifecycle::stop_attempt(LiveJob& job, std::int64_t number, AttemptEnd end,
                                 const std::string& why) {
   LiveAttempt& attempt = job.attempts.at(number);
+  if (attempt.over) {
+    if (end == AttemptEnd::lost) lose_place(job, number, why);
+    return;
+  }
   if (!may_replace(attempt.record.end, end)) return;
   attempt.record.end = end;
   attempt.record.why = why;
@@ -97,12 +114,14 @@ void JobLifecycle::stop_attempt(LiveJob& job, std::int64_t number, AttemptEnd en
     book_.note(job);
   }
   tell_to_end(job, number);
+  if (end != AttemptEnd::cancelled && end != AttemptEnd::gang) stop_others(job, why);
 }
 
 void JobLifecycle::tell_to_end(LiveJob& job, std::int64_t number) {
   LiveAttempt& attempt = job.attempts.at(number);
   const JobKey key = attempt.record.key;
   attempt.stop_at.reset();
+  if (!job.record.has_process()) return process_ended(job, number, judge_given_up(job, number));
   if (signals_first(job.record.spec, attempt, *attempt.record.end))
     return book_.later([this, key] { signal_now(key); });
   book_.later([this, key] { stop_now(key); });
@@ -137,7 +156,7 @@ AttemptRecord JobLifecycle::close_attempt(LiveJob& job, std::int64_t number,
   const auto attempt = job.attempts.find(number);
   AttemptRecord record = std::move(attempt->second.record);
   const JobPlace place = attempt->second.place;
-  record.ended = clock_.wall();
+  record.ended = attempt->second.over ? attempt->second.over->at : clock_.wall();
   record.exit_code = verdict.exit_code;
   record.lasted = verdict.lasted;
   if (!record.end) {
@@ -154,6 +173,7 @@ AttemptRecord JobLifecycle::close_attempt(LiveJob& job, std::int64_t number,
 }
 
 void JobLifecycle::close(LiveJob& job, std::int64_t number, const AttemptVerdict& verdict) {
+  if (job.record.several()) return process_ended(job, number, verdict);
   const LiveAttempt attempt = job.attempts.at(number);
   close_attempt(job, number, verdict);
   if (verdict.job.remembers_need) remember_need(job, attempt);
@@ -179,9 +199,12 @@ void JobLifecycle::apply(LiveJob& job, const JobVerdict& verdict) {
     case JobVerdict::Kind::rebuild:
       return rebuild(verdict.reason);
     case JobVerdict::Kind::carry_on:
-      job.record.state = job.place ? JobState::starting : JobState::queued;
-      job.record.reason = verdict.reason;
-      return book_.note(job);
+      for (LiveJob* process : node_.processes(job)) {
+        process->record.state = process->place ? JobState::starting : JobState::queued;
+        process->record.reason = verdict.reason;
+        book_.note(*process);
+      }
+      return enter_queue(job);
   }
 }
 
@@ -199,25 +222,27 @@ void JobLifecycle::remember_need(const LiveJob& job, const LiveAttempt& attempt)
   book_.remember_need({job.record.owner.uid, *job.record.spec.application}, *held);
 }
 
+/// `job`: the process, of several, that did.
 void JobLifecycle::out_of_memory(LiveJob& job, const LiveAttempt& attempt,
                                  const JobVerdict& verdict) {
-  job.last_code = verdict.exit_code;
+  LiveJob& whole = node_.whole(job);
+  whole.last_code = verdict.exit_code;
   book_.event("job-out-of-memory",
-              fmt::format("job {} ran out of memory on {}", job.record.number,
+              fmt::format("{} ran out of memory on {}", NodeState::in_words(job.record),
                           node_.place_in_words(attempt)),
               &job, attempt.record.gpu);
-  job.record.state = JobState::queued;
-  job.record.reason = verdict.reason;
-  book_.note(job);
+  if (!job.record.several()) job.record.state = JobState::queued;
+  whole.record.reason = verdict.reason;
+  book_.note(whole);
   const std::optional<MiB> had = node_.capacity_of(attempt);
   if (!brain_.active() || !job.id) {
-    std::optional<MiB>& at_least = job.record.request.at_least;
+    std::optional<MiB>& at_least = whole.record.request.at_least;
     if (had) at_least = std::max(at_least.value_or(MiB{}), MiB{had->value + 1});
     return;
   }
-  job.place.reset();
+  for (LiveJob* process : node_.processes(job)) process->place.reset();
   brain_.tell(OutOfMemory{*job.id, had});
-  take_request(job);
+  take_request(whole);
 }
 
 void JobLifecycle::take_timer(const JobKey& key) {

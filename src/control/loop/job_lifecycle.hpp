@@ -10,12 +10,15 @@
 #include "control/brain/brain.hpp"
 #include "control/clock.hpp"
 #include "control/node/node_state.hpp"
+#include "control/verdicts/gpu_verdicts.hpp"
 #include "control/verdicts/process_verdicts.hpp"
 #include "runner/runner.hpp"
 
 namespace cleave {
 
-/// Moves jobs through their states.
+/// Moves jobs through their states. Jobs of several processes (job_lifecycle_gangs.cpp) begin and
+/// end together: where one of them fails or loses its place the others are stopped, and when the
+/// last has ended the job has.
 class JobLifecycle {
  public:
   /// All must outlive it.
@@ -25,6 +28,8 @@ class JobLifecycle {
   /// The engine no longer knows the node and is to be made again; `why` is said of jobs that wait
   /// meanwhile.
   void rebuild(const std::string& why);
+
+  // Where a job is asked for, it is the first process of several; where an attempt is, each is.
 
   /// Puts the job into the engine's queue, where there is an engine and it waits.
   void enter_queue(LiveJob& job);
@@ -56,9 +61,9 @@ class JobLifecycle {
 
   /// Takes the attempt out of the node and has the verdict on its job carried out.
   void close(LiveJob& job, std::int64_t attempt, const AttemptVerdict& verdict);
-  /// In two steps, where something is to be said between them. Not of a larger instance.
-  AttemptRecord close_attempt(LiveJob& job, std::int64_t attempt, const AttemptVerdict& verdict);
-  void apply(LiveJob& job, const JobVerdict& verdict);
+  /// Closes runs of jobs of several whose last process has ended, and has the verdicts on these
+  /// jobs carried out.
+  void settle_runs();
 
   /// Stops and starts whose time has come.
   void take_timers();
@@ -66,6 +71,16 @@ class JobLifecycle {
   void drop_over();
 
  private:
+  /// Of one of several: it is closed with the others.
+  void process_ended(LiveJob& job, std::int64_t attempt, const AttemptVerdict& verdict);
+  void lose_place(LiveJob& job, std::int64_t attempt, const std::string& why);
+  void stop_others(LiveJob& job, const std::string& why);
+  void settle_run(LiveJob& job);
+  void close_all(LiveJob& job);
+  void remember_most(const LiveJob& job);
+  AttemptRecord close_attempt(LiveJob& job, std::int64_t attempt, const AttemptVerdict& verdict);
+  void apply(LiveJob& job, const JobVerdict& verdict);
+  void share_with_processes(const LiveJob& job);
   void out_of_memory(LiveJob& job, const LiveAttempt& attempt, const JobVerdict& verdict);
   void remember_need(const LiveJob& job, const LiveAttempt& attempt);
   void start_later(LiveJob& job, const JobVerdict& verdict);

@@ -16,7 +16,7 @@ std::vector<const JobRecord*> Listing::jobs() const {
   std::vector<const JobRecord*> all;
   all.reserve(node_.jobs.size());
   for (const auto& [number, job] : node_.jobs)
-    if (!is_final(job.record.state)) all.push_back(&job.record);
+    if (job.record.leader == 0 && !is_final(job.record.state)) all.push_back(&job.record);
   return all;
 }
 
@@ -32,12 +32,33 @@ std::optional<MiB> Listing::memory_of(JobNumber number) const {
   return job->attempts.at(*job->main).last_reported;
 }
 
+const EndedProcess* Listing::end_of_process(JobNumber number) const {
+  const LiveJob* process = node_.find(number);
+  if (process == nullptr || !process->main) return nullptr;
+  const auto& over = process->attempts.at(*process->main).over;
+  return over ? &*over : nullptr;
+}
+
+/// Of several processes the end of the last.
 std::optional<ExpectedEnd> Listing::expected_end_of(JobNumber number, Moment now) const {
   const LiveJob* job = node_.find(number);
-  if (job == nullptr || !job->main) return std::nullopt;
-  const LiveAttempt& attempt = job->attempts.at(*job->main);
+  if (job == nullptr) return std::nullopt;
+  std::optional<ExpectedEnd> last;
+  for (const LiveJob* process : node_.processes(*job)) {
+    if (!process->record.has_process() || end_of_process(process->record.number) != nullptr)
+      continue;
+    const auto end = expected_end_of(*process, now);
+    if (!end) return std::nullopt;
+    if (!last || end->at > last->at) last = end;
+  }
+  return last;
+}
+
+std::optional<ExpectedEnd> Listing::expected_end_of(const LiveJob& job, Moment now) const {
+  if (!job.main) return std::nullopt;
+  const LiveAttempt& attempt = job.attempts.at(*job.main);
   if (!attempt.placed || index(attempt.place.gpu) >= node_.gpus.size()) return std::nullopt;
-  return expected_end(*job, node_.gpu(attempt.place.gpu).geometry().model(), now);
+  return expected_end(job, node_.gpu(attempt.place.gpu).geometry().model(), now);
 }
 
 QueueView Listing::queue() const {
@@ -83,7 +104,9 @@ std::string Listing::why_waits(JobNumber number, const QueueView& queue) const {
   if (!brain_.trouble().empty()) return brain_.trouble();
   if (node_.paused) return "the daemon is paused";
   if (job->not_before) return record.reason;
-  if (job->place) return fmt::format("it is about to start on {}", node_.in_words(*job->place));
+  if (job->place)
+    return fmt::format("it is about to start on {}{}", node_.in_words(*job->place),
+                       record.several() ? fmt::format(" and {} more", record.places() - 1) : "");
   if (!brain_.active())
     return fmt::format("the scheduler starts again when the GPUs have answered: {}",
                        brain_.rebuild_reason());
@@ -93,6 +116,7 @@ std::string Listing::why_waits(JobNumber number, const QueueView& queue) const {
   const Brain::Outlook outlook = brain_.outlook(*job);
   std::string why =
       outlook.user_at_limit ? "its user has as many jobs running as the queue allows"
+      : record.several()    ? fmt::format("no room for {} at a time now", text(record.request))
       : has_room(record.request, queue)
           ? fmt::format("there is room for it, but {} has not started it yet", brain_.scheduler())
           : "no GPU has room for it now";
@@ -147,7 +171,8 @@ std::vector<GpuStatus> Listing::gpus() const {
   for (const auto& [place, keys] : node_.occupants)
     for (const JobKey& key : keys)
       if (const LiveJob* job = node_.find(key.job))
-        all[index(place.gpu)].jobs.push_back({job->attempts.at(key.attempt).record.device, key});
+        all[index(place.gpu)].jobs.push_back(
+            {job->attempts.at(key.attempt).record.device, {job->record.job(), key.attempt}});
   return all;
 }
 

@@ -34,6 +34,7 @@ class Listing {
   [[nodiscard]] const AttemptRecord* attempt_of(JobNumber number) const;
   [[nodiscard]] std::optional<MiB> memory_of(JobNumber number) const;
   [[nodiscard]] std::optional<ExpectedEnd> expected_end_of(JobNumber number, Moment now) const;
+  [[nodiscard]] const EndedProcess* end_of_process(JobNumber number) const;
   [[nodiscard]] std::vector<GpuStatus> gpus() const;
   [[nodiscard]] std::vector<std::string> troubles() const;
 
@@ -42,6 +43,8 @@ class Listing {
   [[nodiscard]] std::string why_waits(JobNumber number, const QueueView& queue) const;
 
  private:
+  [[nodiscard]] std::optional<ExpectedEnd> expected_end_of(const LiveJob& process,
+                                                           Moment now) const;
   [[nodiscard]] bool usable(GpuId gpu) const;
   [[nodiscard]] PlacementSet free_places(GpuId gpu) const;
   [[nodiscard]] bool has_room(const Request& request, const QueueView& queue) const;

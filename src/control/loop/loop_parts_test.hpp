@@ -65,6 +65,7 @@ class LoopParts : public testing::Test {
     const auto number = users.submit(job);
     EXPECT_TRUE(number) << number.error().text();
     users.write();
+    brain.settle();
     return *node.find(*number);
   }
   /// A job that the store has, and that no queue knows.

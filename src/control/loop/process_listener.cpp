@@ -45,6 +45,7 @@ void ProcessListener::began(LiveJob& job, LiveAttempt& attempt, std::int64_t pid
   attempt.record.began = clock_.wall();
   job.not_started = 0;
   book_.note(attempt.record);
+  if (job.record.several()) return began_beside_others(job, attempt, pid);
   const std::string where = node_.place_in_words(attempt);
   book_.event("job-started",
               fmt::format("job {} runs on {} (process {})", job.record.number, where, pid), &job,
@@ -61,7 +62,43 @@ void ProcessListener::began(LiveJob& job, LiveAttempt& attempt, std::int64_t pid
     job.record.reason.clear();
   }
   book_.note(job);
-  brain_.learnt(job);
+  brain_.learnt(node_.processes(job));
+}
+
+/// A job of several has begun when the last of its processes has.
+void ProcessListener::began_beside_others(LiveJob& job, const LiveAttempt& attempt,
+                                          std::int64_t pid) {
+  if (attempt.record.end) return;
+  const std::vector<LiveJob*> processes = node_.processes(job);
+  LiveJob& whole = *processes.front();
+  if (&job != &whole) job.record.state = JobState::running;
+  book_.note(job);
+  std::string places;
+  std::size_t count = 0;
+  for (LiveJob* process : processes) {
+    if (process->attempts.empty()) return;
+    LiveAttempt& other = process->attempts.begin()->second;
+    if (!process->record.has_process() && !other.record.began) {
+      other.record.began = attempt.record.began;
+      process->record.state = JobState::running;
+      book_.note(other.record);
+      book_.note(*process);
+    }
+    if (!other.record.began || other.record.end) return;
+    count += process->record.has_process() ? 1 : 0;
+    places += fmt::format("{}{}", places.empty() ? "" : ", ", node_.place_in_words(other));
+  }
+  whole.not_started = 0;
+  whole.record.state = JobState::running;
+  whole.record.reason.clear();
+  book_.note(whole);
+  book_.event(
+      "job-started",
+      count == 1
+          ? fmt::format("job {} runs on {} (process {})", whole.record.number, places, pid)
+          : fmt::format("job {} runs on {} ({} processes)", whole.record.number, places, count),
+      &whole, whole.attempts.begin()->second.record.gpu);
+  brain_.learnt(processes);
 }
 
 /// How far it is, and with that when it will end.
@@ -69,7 +106,7 @@ void ProcessListener::progressed(LiveJob& job, LiveAttempt& attempt, const Memor
   attempt.progress.add(report.iteration, report.iterations, clock_.steady());
   if (!attempt.placed || attempt.record.end || job.main != attempt.record.key.attempt) return;
   const GpuModel& model = node_.gpu(attempt.place.gpu).geometry().model();
-  if (learn_pace(job, attempt, model, clock_.steady())) brain_.learnt(job);
+  if (learn_pace(job, attempt, model, clock_.steady())) brain_.learnt(node_.processes(job));
 }
 
 void ProcessListener::reported(LiveJob& job, LiveAttempt& attempt, const NumberedReport& numbered) {
@@ -80,8 +117,9 @@ void ProcessListener::reported(LiveJob& job, LiveAttempt& attempt, const Numbere
   attempt.record.peak = std::max(attempt.record.peak.value_or(MiB{}), report.held());
   attempt.beyond = attempt.capacity && report.beyond(*attempt.capacity);
   if (attempt.record.end || job.main != attempt.record.key.attempt || !job.id) return;
-  lifecycle_.forget_old_restarts(job);
-  if (may_restart_early(job.record.early_restarts, clock_.wall(), settings_.early_restarts_a_day))
+  LiveJob& whole = node_.whole(job);
+  lifecycle_.forget_old_restarts(whole);
+  if (may_restart_early(whole.record.early_restarts, clock_.wall(), settings_.early_restarts_a_day))
     brain_.tell(MemoryReported{*job.id, report, attempt.capacity});
 }
 
@@ -114,10 +152,10 @@ void ProcessListener::ended(LiveJob& job, std::int64_t attempt, const ProcessOut
                        node_.place_in_words(job.attempts.at(attempt))};
   const AttemptVerdict verdict = judge_end(job, attempt, outcome, rules);
   const LiveAttempt& live = job.attempts.at(attempt);
-  const bool finished =
-      verdict.job.kind == JobVerdict::Kind::finish && verdict.job.state == JobState::finished;
-  learn_from(job, live, outcome, finished);
-  if (finished) {
+  // One of several goes at the pace of the slowest, which says nothing of its own.
+  const bool teaches = is_done(verdict) && !job.record.several();
+  learn_from(job, live, outcome, teaches);
+  if (teaches) {
     AttemptRecord seen = live.record;
     seen.lasted = verdict.lasted;
     if (const auto score = score_of(job.record.owner.uid, seen))
@@ -138,9 +176,9 @@ void ProcessListener::learn_from(const LiveJob& job, const LiveAttempt& attempt,
   // The ends of others that run follow; those that wait have their times by reference.
   for (const auto& [place, keys] : node_.occupants)
     for (const JobKey& key : keys)
-      if (const LiveJob* other = node_.find(key.job);
+      if (LiveJob* other = node_.find(key.job);
           other != nullptr && other != &job && other->measured == job.measured)
-        brain_.learnt(*other);
+        brain_.learnt(node_.processes(*other));
 }
 
 void ProcessListener::supervisor_lost(LiveJob& job, std::int64_t attempt,
@@ -149,23 +187,23 @@ void ProcessListener::supervisor_lost(LiveJob& job, std::int64_t attempt,
   AttemptRecord& known = job.attempts.at(attempt).record;
   if (lost.began && !known.began) known.began = known.started;
   const AttemptVerdict verdict = judge_lost(job, attempt, lost);
-  const AttemptRecord record = lifecycle_.close_attempt(job, attempt, verdict);
-  if (is_final(job.record.state)) return;
-  book_.event("job-lost", fmt::format("job {}: {}", job.record.number, verdict.why), &job,
-              record.gpu);
-  lifecycle_.apply(job, verdict.job);
+  if (!is_final(job.record.state))
+    book_.event("job-lost", fmt::format("{}: {}", NodeState::in_words(job.record), verdict.why),
+                &job, known.gpu);
+  lifecycle_.close(job, attempt, verdict);
 }
 
 void ProcessListener::not_started(const JobKey& key, const std::string& why) {
   LiveJob* job = node_.find(key.job);
   if (job == nullptr || !job->attempts.contains(key.attempt)) return;
   const AttemptVerdict verdict = judge_not_started(*job, key.attempt, why);
-  // Before the attempt is closed, since `why` may be a text of it.
-  std::string said = fmt::format("job {} could not be started: {}", key.job, why);
-  const AttemptRecord record = lifecycle_.close_attempt(*job, key.attempt, verdict);
-  if (is_final(job->record.state)) return;
-  book_.event("job-not-started", std::move(said), job, record.gpu);
-  lifecycle_.apply(*job, verdict.job);
+  const AttemptRecord& record = job->attempts.at(key.attempt).record;
+  // One that was only to be stopped with another is no news.
+  if (!is_final(job->record.state) && record.end != AttemptEnd::gang)
+    book_.event("job-not-started",
+                fmt::format("{} could not be started: {}", NodeState::in_words(job->record), why),
+                job, record.gpu);
+  lifecycle_.close(*job, key.attempt, verdict);
 }
 
 }  // namespace cleave

@@ -35,6 +35,7 @@ class ProcessListener {
  private:
   void hear(const RunnerEvent& event);
   void began(LiveJob& job, LiveAttempt& attempt, std::int64_t pid);
+  void began_beside_others(LiveJob& job, const LiveAttempt& attempt, std::int64_t pid);
   void reported(LiveJob& job, LiveAttempt& attempt, const NumberedReport& report);
   void progressed(LiveJob& job, LiveAttempt& attempt, const MemoryReport& report);
   void learn_from(const LiveJob& job, const LiveAttempt& attempt, const ProcessOutcome& outcome,

@@ -22,9 +22,10 @@ void Startup::take(StoreContents contents, const std::vector<FoundJob>& found) {
     take_found(each, contents.over);
   }
   settle_unfound(seen);
+  lifecycle_.settle_runs();
   for (auto& [number, job] : node_.jobs) {
-    if (job.record.cancelled) lifecycle_.cancel(job, "its user");
-    if (!job.attempts.empty() || is_final(job.record.state)) continue;
+    if (job.record.cancelled && job.record.leader == 0) lifecycle_.cancel(job, "its user");
+    if (node_.runs(job) || is_final(job.record.state)) continue;
     job.record.state = JobState::queued;
     book_.note(job);
   }
@@ -152,10 +153,22 @@ void Startup::take_ended(LiveJob& job, const FoundJob& found) {
   processes_.ended(job, found.key.attempt, found.outcome);
 }
 
+/// A place without a process of its own leaves no trace.
+void Startup::settle_held(LiveJob& job) {
+  std::vector<std::int64_t> given_up;
+  for (const auto& [attempt, live] : job.attempts)
+    if (live.record.end && !live.over) given_up.push_back(attempt);
+  for (const std::int64_t attempt : given_up) lifecycle_.tell_to_end(job, attempt);
+}
+
 /// Attempts of which there is no trace: this program died before it started them. But when the
 /// power went, a folder that was made just before it may be gone though its job ran.
 void Startup::settle_unfound(const std::set<JobKey>& found) {
   for (auto& [number, job] : node_.jobs) {
+    if (!job.record.has_process()) {
+      settle_held(job);
+      continue;
+    }
     std::vector<std::int64_t> gone;
     for (const auto& [attempt, live] : job.attempts)
       if (!found.contains(live.record.key)) gone.push_back(attempt);

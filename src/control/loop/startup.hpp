@@ -35,6 +35,7 @@ class Startup {
   [[nodiscard]] bool take_unwritten_attempt(LiveJob& job, const FoundJob& found);
   void take_alive(LiveJob& job, const FoundJob& found);
   void take_ended(LiveJob& job, const FoundJob& found);
+  void settle_held(LiveJob& job);
   void settle_unfound(const std::set<JobKey>& found);
 
   NodeState& node_;

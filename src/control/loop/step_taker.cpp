@@ -1,8 +1,19 @@
 #include "control/loop/step_taker.hpp"
 
+#include <array>
+
 #include "base/format.hpp"
 
 namespace cleave {
+
+namespace {
+
+bool starts_one_of_several(const NodeState& node, const GpuStep& step) {
+  const LiveJob* job = step.job == 0 ? nullptr : node.find(step.job);
+  return job != nullptr && job->record.several();
+}
+
+}  // namespace
 
 void StepTaker::take() {
   if (!brain_.active()) return;
@@ -16,6 +27,10 @@ void StepTaker::take(GpuId id) {
       ++i;
       continue;
     }
+    if (starts_one_of_several(node_, steps[i])) {
+      i = take_together(steps[i].job) ? 0 : i + 1;
+      continue;
+    }
     if (steps[i].kind == GpuStep::Kind::hand_over) {
       hand_over(id, steps[i]);
       continue;
@@ -24,6 +39,25 @@ void StepTaker::take(GpuId id) {
     steps.erase(steps.begin() + static_cast<std::ptrdiff_t>(i));
     take(id, step);
   }
+}
+
+/// None is taken while another cannot be, so that a job never runs in part; and all know by then
+/// which devices they have.
+bool StepTaker::take_together(JobNumber process) {
+  std::vector<PlacedStep> starts;
+  const std::vector<LiveJob*> processes = node_.processes(*node_.find(process));
+  for (const LiveJob* each : processes)
+    for (const GpuId gpu : node_.all_gpus()) {
+      const std::deque<GpuStep>& steps = node_.gpu(gpu).steps;
+      for (std::size_t i = 0; i < steps.size(); ++i)
+        if (steps[i].job == each->record.number && is_ready(node_, gpu, i) &&
+            mig_for(node_.gpu(gpu), steps[i].kind, false) == MigAnswer::right)
+          starts.push_back({gpu, steps[i]});
+    }
+  if (starts.size() < processes.size()) return false;
+  for (const LiveJob* each : processes) lifecycle_.drop_steps(each->record.number);
+  launcher_.start(starts);
+  return true;
 }
 
 bool StepTaker::prepare_mig(GpuId gpu, GpuStep::Kind step) {
@@ -44,7 +78,7 @@ void StepTaker::take(GpuId gpu, const GpuStep& step) {
     instance.state = ManagedInstance::State::going;
     return gpus_.ask(gpu, DestroyOnGpu{instance.device}, step.placement);
   }
-  launcher_.start(gpu, step);
+  launcher_.start(std::array{PlacedStep{gpu, step}});
 }
 
 void StepTaker::hand_over(GpuId gpu, GpuStep& step) {

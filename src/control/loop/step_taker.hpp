@@ -1,6 +1,7 @@
 #pragma once
 // Takes the steps that can be taken: instances are made and destroyed, MIG mode is switched first
-// where a step needs that, jobs are started. verdicts/gpu_verdicts.hpp says which can.
+// where a step needs that, jobs are started; those of several processes when each of these can.
+// verdicts/gpu_verdicts.hpp says which can.
 
 #include "control/loop/attempt_launcher.hpp"
 #include "control/loop/gpu_listener.hpp"
@@ -29,6 +30,8 @@ class StepTaker {
  private:
   void take(GpuId gpu);
   void take(GpuId gpu, const GpuStep& step);
+  /// All starts of a job of several at once, where each can be taken; false: not yet.
+  bool take_together(JobNumber process);
   /// The place is ready: the job's process ends where it is, and the step becomes a start.
   void hand_over(GpuId gpu, GpuStep& step);
   /// Switches MIG mode where the step waits for that.

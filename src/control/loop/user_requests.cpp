@@ -1,11 +1,14 @@
 #include "control/loop/user_requests.hpp"
 
+#include <algorithm>
+
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "control/brain/fleet_of_node.hpp"
 #include "control/node/reserved_gpus.hpp"
 #include "control/verdicts/size_by_measurements.hpp"
 #include "forecast/choice/warp_folding.hpp"
+#include "placement/gang_room.hpp"
 #include "placement/request_table.hpp"
 
 namespace cleave {
@@ -13,6 +16,22 @@ namespace cleave {
 namespace {
 
 constexpr std::size_t most_remembered_requests = 4096;
+
+/// Why these GPUs, were they empty, could not serve the request; empty where they could.
+std::string why_never(const Request& request, const FleetFile& file) {
+  ResolvedRequest resolved = resolve(request, file.geometries);
+  if (!resolved.impossible.empty() || request.places == 1) return resolved.impossible;
+  const Fleet fleet(file);
+  const FleetNodes nodes(fleet);
+  SideBySide beside(fleet);
+  GangRoom room(nodes);
+  for (std::size_t i = 0; i < file.gpus.size(); ++i) {
+    const std::size_t kind = file.gpus[i].geometry;
+    room.set(static_cast<GpuId>(i), beside.most(kind, resolved.candidates[kind], {}));
+  }
+  if (room.fits(request.places, request.together)) return {};
+  return fmt::format("the GPUs here never have {} at a time", text(request));
+}
 
 }  // namespace
 
@@ -25,9 +44,10 @@ void UserRequests::write() {
 /// fills the disk. That it was asked for is written when that is possible again.
 bool UserRequests::stop_though_unwritten(const UserRequest& request) {
   const LiveJob* job = request.cancels ? node_.find(*request.cancels) : nullptr;
-  if (job == nullptr || is_final(job->record.state) || job->attempts.empty()) return false;
+  if (job == nullptr || is_final(job->record.state) || !node_.runs(*job)) return false;
   std::vector<JobKey> keys;
-  for (const auto& [attempt, live] : job->attempts) keys.push_back(live.record.key);
+  for (const LiveJob* process : std::as_const(node_).processes(*job))
+    for (const auto& [attempt, live] : process->attempts) keys.push_back(live.record.key);
   request.enter();
   for (const JobKey& key : keys) lifecycle_.stop_now(key);
   return true;
@@ -39,13 +59,31 @@ const std::string& UserRequests::work_out_impossible(const Request& request) {
   if (node_.gpus.empty()) return unknown;
   if (impossible_.size() > most_remembered_requests) impossible_.clear();
   const auto [known, fresh] = impossible_.try_emplace(request);
-  if (fresh) known->second = resolve(request, fleet_of(node_).geometries).impossible;
+  if (fresh) known->second = why_never(request, fleet_of(node_));
   return known->second;
 }
 
+/// A job of several counts once. They are counted only where there may be too many.
+std::size_t UserRequests::unfinished_jobs() const {
+  std::size_t jobs = node_.jobs.size();
+  if (jobs + book_.open_requests() >= settings_.most_waiting)
+    jobs = static_cast<std::size_t>(std::ranges::count_if(
+        node_.jobs, [](const auto& each) { return each.second.record.leader == 0; }));
+  return jobs + book_.open_requests();
+}
+
+/// Whole GPUs need MIG off, and not every daemon may switch it.
+Result<void> UserRequests::check_mig(const JobSpec& spec) const {
+  if (!std::holds_alternative<WholeGpu>(spec.request.wanted) || settings_.may_switch_mig ||
+      brain_.wants_whole_gpus())
+    return {};
+  return fail(ErrorKind::infeasible, "gpus",
+              "this daemon may not switch MIG off, which a whole GPU needs",
+              "ask for the largest instance, or have an operator set may_switch_mig");
+}
+
 Result<void> UserRequests::check(const JobSpec& spec) {
-  const std::size_t there = node_.jobs.size() + book_.open_requests();
-  if (there >= settings_.most_waiting)
+  if (const std::size_t there = unfinished_jobs(); there >= settings_.most_waiting)
     return fail(ErrorKind::infeasible, "the queue",
                 fmt::format("there are already {} unfinished jobs", there),
                 "wait until some have ended, or raise most_waiting");
@@ -54,6 +92,7 @@ Result<void> UserRequests::check(const JobSpec& spec) {
     return fail(ErrorKind::infeasible, "restartable",
                 fmt::format("the scheduler {} stops jobs and starts them again", *interrupting),
                 "submit with --restartable, or let an operator choose another scheduler");
+  if (const auto possible = check_mig(spec); !possible) return possible;
   if (const std::string& never = work_out_impossible(spec.request); !never.empty())
     return fail(ErrorKind::infeasible, "the request", never,
                 "`cleave top --once` shows the GPUs, `cleave gpu MODEL` the profiles of one");
@@ -67,7 +106,8 @@ Result<JobNumber> UserRequests::submit(const NewJob& job) {
   choose_size(record.spec, record.owner.uid);
   if (const auto fits = fit_kernel(record.spec); !fits) return std::unexpected(fits.error());
   if (const auto fine = check(record.spec); !fine) return std::unexpected(fine.error());
-  record.number = ++node_.last_job;
+  record.number = node_.last_job + 1;
+  node_.last_job += record.places();
   record.request = record.spec.request;
   record.submitted = clock_.wall();
   StoreBatch batch;
@@ -77,9 +117,16 @@ Result<JobNumber> UserRequests::submit(const NewJob& job) {
       fmt::format("job {} was submitted and asks for {}", record.number, record.spec.asked),
       &record));
   const JobNumber number = record.number;
-  batch.jobs.push_back(record);
-  book_.request(std::move(batch),
-                [this, entering = std::move(record)]() mutable { enter_job(std::move(entering)); });
+  std::vector<JobRecord> processes;
+  for (std::int64_t rank = 0; rank < record.places(); ++rank) {
+    JobRecord& process = processes.emplace_back(record);
+    process.number = number + rank;
+    if (rank > 0) process.leader = number;
+  }
+  batch.jobs = processes;
+  book_.request(std::move(batch), [this, entering = std::move(processes)]() mutable {
+    enter_job(std::move(entering));
+  });
   return number;
 }
 
@@ -122,11 +169,14 @@ Result<void> UserRequests::fit_kernel(JobSpec& spec) const {
   return {};
 }
 
-void UserRequests::enter_job(JobRecord record) {
-  LiveJob& job = node_.jobs[record.number];
-  job.record = std::move(record);
-  job.measured = node_.applications.times_of(job.record.owner.uid, job.record.spec);
-  lifecycle_.enter_queue(job);
+void UserRequests::enter_job(std::vector<JobRecord> processes) {
+  const JobNumber number = processes.front().number;
+  for (JobRecord& record : processes) {
+    LiveJob& process = node_.jobs[record.number];
+    process.record = std::move(record);
+    process.measured = node_.applications.times_of(process.record.owner.uid, process.record.spec);
+  }
+  lifecycle_.enter_queue(node_.jobs.at(number));
 }
 
 void UserRequests::cancel(JobNumber number, const std::string& by) {
@@ -194,7 +244,8 @@ Result<void> UserRequests::check_scheduler(const std::string& text,
   if (!interrupting) return std::unexpected(interrupting.error());
   if (!interrupting->empty())
     for (const auto& [number, job] : node_.jobs)
-      if (!may_be_restarted(job.record.spec) && !is_final(job.record.state))
+      if (!may_be_restarted(job.record.spec) && !is_final(job.record.state) &&
+          job.record.leader == 0)
         return fail(
             ErrorKind::infeasible, text,
             fmt::format("it stops jobs and starts them again, and job {} is not restartable",

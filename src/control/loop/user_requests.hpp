@@ -43,10 +43,12 @@ class UserRequests {
   [[nodiscard]] Result<void> check_scheduler(const std::string& text,
                                              const std::vector<ReservedGpu>& reserved) const;
   [[nodiscard]] Result<void> check(const JobSpec& spec);
+  [[nodiscard]] Result<void> check_mig(const JobSpec& spec) const;
+  [[nodiscard]] std::size_t unfinished_jobs() const;
   [[nodiscard]] const std::string& work_out_impossible(const Request& request);
   void choose_size(JobSpec& spec, std::uint32_t uid);
   [[nodiscard]] Result<void> fit_kernel(JobSpec& spec) const;
-  void enter_job(JobRecord record);
+  void enter_job(std::vector<JobRecord> processes);
   void enter_drained(GpuId gpu, bool drained);
   [[nodiscard]] bool stop_though_unwritten(const UserRequest& request);
 

@@ -13,6 +13,7 @@
 #include "control/node/busy_count.hpp"
 #include "control/node/measured_applications.hpp"
 #include "control/node/reported_progress.hpp"
+#include "control/node/verdict.hpp"
 #include "model/geometry.hpp"
 #include "model/ids.hpp"
 #include "model/job.hpp"
@@ -41,10 +42,12 @@ struct LiveAttempt {
   std::optional<Duration> stop_at;   // TERM follows then, after a checkpoint signal
   bool placed = true;                // false: found at startup, and its instance not yet
   bool watched = false;              // by this loop, since it was started
+  std::optional<EndedProcess> over;  // of several: it is closed when the others have ended too
   bool shared = false;               // another attempt was in its place, as far as was watched
 };
 
-/// A job that has not ended, or one that has and of which a process is still about to.
+/// A job that has not ended, or one that has and of which a process is still about to. Each
+/// process of a job of several is one; what concerns the job as a whole is that of the first.
 struct LiveJob {
   JobRecord record;
   std::optional<JobId> id;  // in the engine, which has it waiting or placed
@@ -61,6 +64,8 @@ struct LiveJob {
   std::shared_ptr<const MeasuredTimes> measured;
   double done = 0;                     // the share of its work that was reported last
   std::int64_t not_started = 0;        // failed starts in a row
+  int meeting_port = 0;                // of several: the one that they were given; 0: none yet
+  std::optional<JobVerdict> run_end;   // of several: why this run of them ends
   std::optional<Duration> not_before;  // it does not enter the queue before that
 };
 

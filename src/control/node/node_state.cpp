@@ -16,6 +16,31 @@ const LiveJob* NodeState::find(JobNumber number) const {
   return found == jobs.end() ? nullptr : &found->second;
 }
 
+LiveJob& NodeState::whole(LiveJob& process) {
+  LiveJob* const job = process.record.leader == 0 ? nullptr : find(process.record.leader);
+  return job == nullptr ? process : *job;
+}
+
+std::vector<const LiveJob*> NodeState::processes(const LiveJob& job) const {
+  std::vector<const LiveJob*> all;
+  for (std::int64_t rank = 0; rank < job.record.places(); ++rank)
+    if (const LiveJob* process = find(job.record.job() + rank)) all.push_back(process);
+  return all;
+}
+
+std::vector<LiveJob*> NodeState::processes(const LiveJob& job) {
+  std::vector<LiveJob*> all;
+  for (std::int64_t rank = 0; rank < job.record.places(); ++rank)
+    if (LiveJob* process = find(job.record.job() + rank)) all.push_back(process);
+  return all;
+}
+
+bool NodeState::runs(const LiveJob& job) const {
+  if (!job.record.several()) return !job.attempts.empty();
+  return std::ranges::any_of(processes(job),
+                             [](const LiveJob* process) { return !process->attempts.empty(); });
+}
+
 std::vector<GpuId> NodeState::all_gpus() const {
   std::vector<GpuId> all;
   for (std::size_t i = 0; i < gpus.size(); ++i) all.push_back(static_cast<GpuId>(i));
@@ -99,6 +124,11 @@ std::optional<Architecture> NodeState::architecture_of(const LiveAttempt& attemp
 
 std::string NodeState::in_words(GpuId id) const {
   return fmt::format("GPU {}", gpu(id).identity->index);
+}
+
+std::string NodeState::in_words(const JobRecord& job) {
+  if (job.leader == 0) return fmt::format("job {}", job.number);
+  return fmt::format("process {} of job {}", job.rank(), job.leader);
 }
 
 std::string NodeState::in_words(const JobPlace& place) const {

@@ -41,8 +41,9 @@ struct NodeState {
   /// Attempts whose stop is due, or, with attempt 0, jobs that may enter the queue again.
   std::multimap<Duration, JobKey> timers;
   std::vector<PendingVerdict> pending;
-  std::set<JobKey> unknown;  // attempts that run and that the store does not know
-  std::set<JobNumber> over;  // jobs to be dropped at the end of a step
+  std::set<JobKey> unknown;        // attempts that run and that the store does not know
+  std::set<JobNumber> over;        // jobs to be dropped at the end of a step
+  std::set<JobNumber> ended_runs;  // jobs of several, all of whose processes may have ended
   std::map<std::string, InstanceRecord> instances;  // that exist as far as is known, by device
   MeasuredApplications applications;
   std::deque<ScoredPrediction> predictions;  // of the latest jobs that finished, oldest first
@@ -53,6 +54,13 @@ struct NodeState {
 
   [[nodiscard]] LiveJob* find(JobNumber number);
   [[nodiscard]] const LiveJob* find(JobNumber number) const;
+  /// The job of which this is a process: itself, unless it is a further one of several.
+  [[nodiscard]] LiveJob& whole(LiveJob& process);
+  /// All processes of its job, by rank.
+  [[nodiscard]] std::vector<LiveJob*> processes(const LiveJob& job);
+  [[nodiscard]] std::vector<const LiveJob*> processes(const LiveJob& job) const;
+  /// Whether an attempt of any process of its job has not been closed.
+  [[nodiscard]] bool runs(const LiveJob& job) const;
   [[nodiscard]] ManagedGpu& gpu(GpuId id) { return gpus[index(id)]; }
   [[nodiscard]] const ManagedGpu& gpu(GpuId id) const { return gpus[index(id)]; }
   [[nodiscard]] std::vector<GpuId> all_gpus() const;
@@ -85,6 +93,8 @@ struct NodeState {
 
   // For people.
   [[nodiscard]] std::string in_words(GpuId gpu) const;
+  /// "job 12", "process 2 of job 12"
+  [[nodiscard]] static std::string in_words(const JobRecord& job);
   [[nodiscard]] std::string in_words(const JobPlace& place) const;
   /// Also where its instance has not been observed since the loop began.
   [[nodiscard]] std::string place_in_words(const LiveAttempt& attempt) const;

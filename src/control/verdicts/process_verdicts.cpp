@@ -12,6 +12,8 @@ using Kind = JobVerdict::Kind;
 
 constexpr std::int64_t most_failed_starts = 3;
 constexpr Duration day = std::chrono::hours(24);
+constexpr std::string_view ask_for_another_run =
+    "submit it with --restartable or --retry to have it run again";
 
 JobVerdict finished(JobState state, std::string reason, std::optional<int> exit_code) {
   return {
@@ -45,10 +47,7 @@ JobVerdict judge_stopped(const LiveJob& job, const LiveAttempt& attempt, Attempt
   if (end != AttemptEnd::lost) return {.kind = Kind::carry_on, .reason = why};
   if (may_be_restarted(job.record.spec) || !attempt.record.began)
     return {.kind = Kind::wait_again, .reason = why};
-  return retry_or_fail(
-      job.record, why,
-      fmt::format("{}; submit it with --restartable or --retry to have it run again", why),
-      exit_code);
+  return retry_or_fail(job.record, why, fmt::format("{}; {}", why, ask_for_another_run), exit_code);
 }
 
 JobVerdict judge_stopped(const LiveJob& job, const LiveAttempt& attempt,
@@ -198,6 +197,57 @@ AttemptVerdict judge_not_started(const LiveJob& job, std::int64_t number, const 
   return verdict;
 }
 
+AttemptVerdict judge_given_up(const LiveJob& job, std::int64_t number) {
+  const LiveAttempt& attempt = job.attempts.at(number);
+  AttemptVerdict verdict{*attempt.record.end, attempt.record.why, std::nullopt, {}};
+  if (!is_final(job.record.state)) verdict.job = judge_stopped(job, attempt, std::nullopt);
+  return verdict;
+}
+
+JobVerdict judge_lost_place(const LiveJob& job, std::int64_t number, const std::string& why) {
+  return judge_stopped(job, job.attempts.at(number), AttemptEnd::lost, why, std::nullopt);
+}
+
+bool is_done(const AttemptVerdict& verdict) {
+  return verdict.job.kind == Kind::finish && verdict.job.state == JobState::finished;
+}
+
+bool decides(const LiveAttempt& attempt, const AttemptVerdict& verdict) {
+  return !is_done(verdict) && verdict.job.kind != Kind::nothing &&
+         attempt.record.end != AttemptEnd::gang;
+}
+
+JobVerdict judge_run(const LiveJob& job, std::span<const LiveJob* const> processes) {
+  const auto began = [](const LiveJob* process) {
+    return std::ranges::any_of(process->attempts, [](const auto& attempt) {
+      return attempt.second.record.began.has_value();
+    });
+  };
+  const bool may_run_again =
+      may_be_restarted(job.record.spec) || std::ranges::none_of(processes, began);
+  if (job.run_end) {
+    // The process that decided it may not have begun, but others have.
+    const bool again =
+        job.run_end->kind == Kind::wait_again || job.run_end->kind == Kind::start_later;
+    if (!again || may_run_again) return *job.run_end;
+    return retry_or_fail(job.record, job.run_end->reason,
+                         fmt::format("{}; {}", job.run_end->reason, ask_for_another_run),
+                         std::nullopt);
+  }
+  const auto done = [](const LiveJob* process) {
+    return !process->record.has_process() ||
+           std::ranges::all_of(process->attempts, [](const auto& attempt) {
+             return attempt.second.over && is_done(attempt.second.over->verdict);
+           });
+  };
+  if (std::ranges::all_of(processes, done)) return finished(JobState::finished, {}, 0);
+  if (!may_run_again)
+    return retry_or_fail(job.record, job.record.reason,
+                         fmt::format("{}; {}", job.record.reason, ask_for_another_run),
+                         std::nullopt);
+  return {.kind = Kind::carry_on, .reason = job.record.reason};
+}
+
 bool may_replace(std::optional<AttemptEnd> recorded, AttemptEnd end) {
   if (!recorded) return true;
   return end == AttemptEnd::cancelled && *recorded != AttemptEnd::cancelled;
@@ -205,6 +255,7 @@ bool may_replace(std::optional<AttemptEnd> recorded, AttemptEnd end) {
 
 bool signals_first(const JobSpec& spec, const LiveAttempt& attempt, AttemptEnd end) {
   const bool goes_on = end == AttemptEnd::early_restart || end == AttemptEnd::made_room ||
+                       end == AttemptEnd::gang ||
                        (end == AttemptEnd::moved && moves_by_checkpoint(spec));
   return goes_on && spec.checkpoint_signal != 0 && attempt.record.began;
 }
@@ -220,7 +271,7 @@ bool waits(const LiveJob& job) {
   return std::ranges::all_of(job.attempts, [](const auto& attempt) {
     const auto& end = attempt.second.record.end;
     return end == AttemptEnd::early_restart || end == AttemptEnd::made_room ||
-           end == AttemptEnd::moved;
+           end == AttemptEnd::moved || end == AttemptEnd::gang;
   });
 }
 

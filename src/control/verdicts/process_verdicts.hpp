@@ -12,40 +12,11 @@
 #include "base/time.hpp"
 #include "control/node/live_job.hpp"
 #include "control/node/managed_gpu.hpp"
+#include "control/node/verdict.hpp"
 #include "runner/process_outcome.hpp"
 #include "runner/runner.hpp"
 
 namespace cleave {
-
-/// What becomes of a job after one of its attempts.
-struct JobVerdict {
-  enum class Kind : std::uint8_t {
-    nothing,
-    finish,           // for good: `state`, `reason`, `exit_code`
-    wait_again,       // it was not at fault
-    retry,            // as wait_again, and it takes one of the job's retries
-    larger_instance,  // it waits for an instance with more memory
-    carry_on,         // it waits, or starts elsewhere, already
-    start_later,      // after `delay`
-    rebuild,          // the engine no longer knows what runs
-  };
-  Kind kind = Kind::nothing;
-  JobState state = JobState::queued;
-  std::string reason = {};
-  std::optional<int> exit_code = {};
-  Duration delay = {};
-  bool remembers_need = false;  // what the attempt held is kept for later runs
-  friend bool operator==(const JobVerdict&, const JobVerdict&) = default;
-};
-
-/// How an attempt is recorded, and what becomes of its job.
-struct AttemptVerdict {
-  AttemptEnd end = AttemptEnd::ended_itself;  // where no reason to stop it is recorded already
-  std::string why;
-  std::optional<int> exit_code;
-  JobVerdict job;
-  std::optional<Duration> lasted = {};  // of its process
-};
 
 /// What judging the end of a process needs beside the job.
 struct EndRules {
@@ -78,6 +49,20 @@ struct EndRules {
 /// Nothing of it ever ran, for `why`; it is not at fault, and is tried again a few times.
 [[nodiscard]] AttemptVerdict judge_not_started(const LiveJob& job, std::int64_t attempt,
                                                const std::string& why);
+
+/// A place of whole GPUs without a process of its own is being given up.
+[[nodiscard]] AttemptVerdict judge_given_up(const LiveJob& job, std::int64_t attempt);
+/// The place of a process that has ended is gone, while others of its job run.
+[[nodiscard]] JobVerdict judge_lost_place(const LiveJob& job, std::int64_t attempt,
+                                          const std::string& why);
+
+/// Whether the process has done its work, and well.
+[[nodiscard]] bool is_done(const AttemptVerdict& verdict);
+/// Whether this end of one of several processes decides what becomes of their job: not where it
+/// has done its work, or was stopped on account of another.
+[[nodiscard]] bool decides(const LiveAttempt& attempt, const AttemptVerdict& verdict);
+/// What becomes of a job of several when all processes of a run have ended.
+[[nodiscard]] JobVerdict judge_run(const LiveJob& job, std::span<const LiveJob* const> processes);
 
 /// Whether an attempt that is being stopped for `recorded`, or for nothing yet, is now to be
 /// stopped for `end`: only the job's own end is stronger than what is recorded.

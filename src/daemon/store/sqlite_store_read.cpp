@@ -86,6 +86,7 @@ std::string listing(std::string_view columns, const JobQuery& query) {
     sql += " AND state = ?3";
   else
     sql += query.final_too ? " AND ?3 = ''" : " AND ?3 = '' AND final = 0";
+  if (!query.processes) sql += " AND leader = 0";
   // Of the jobs that are open, which are few, and not of all that the user ever had: '+' hides an
   // index.
   if (query.uid) sql += query.state || query.final_too ? " AND uid = ?5" : " AND +uid = ?5";
@@ -233,7 +234,8 @@ Result<std::vector<EventRecord>> SqliteStore::events(std::int64_t after,
 
 Result<std::vector<JobRecord>> SqliteStore::ended_before(Instant time, std::size_t most) {
   SqliteRun run = connection_.use(fmt::format(
-      "{} WHERE final = 1 AND ended_ns < ?1 ORDER BY ended_ns, number LIMIT ?2", select_jobs()));
+      "{} WHERE final = 1 AND leader = 0 AND ended_ns < ?1 ORDER BY ended_ns, number LIMIT ?2",
+      select_jobs()));
   return read_jobs(run.with(time, limit(most)));
 }
 

@@ -213,6 +213,8 @@ std::span<const StoreColumn<JobRecord>> job_columns() {
       {"request", "TEXT", put_request, take_request},
       // Where there are any.
       {"early_restarts", "TEXT", put_restarts, take_restarts},
+      // Of a further process of a job of several.
+      since(4, fixed(column<&Job::leader>("leader", "INTEGER NOT NULL DEFAULT 0"))),
   };
   return columns;
 }
