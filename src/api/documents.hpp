@@ -49,6 +49,18 @@ struct ApiAttempt {
   friend bool operator==(const ApiAttempt&, const ApiAttempt&) = default;
 };
 
+/// One of the processes of a job of several instances or GPUs.
+struct ApiProcess {
+  std::int64_t rank = 0;
+  std::string state;  // a word of jobs, perhaps one of a later daemon
+  bool held = false;
+  std::optional<ApiPlace> instance;
+  std::optional<MiB> memory;
+  std::optional<int> exit_code;
+  std::string why;
+  friend bool operator==(const ApiProcess&, const ApiProcess&) = default;
+};
+
 /// A job as its owner sees it.
 struct ApiJob {
   std::int64_t id = 0;
@@ -64,12 +76,14 @@ struct ApiJob {
   std::optional<Instant> deadline_at, submitted_at, started_at, ended_at, expected_end_at;
   std::optional<std::string> expected_by;  // a word, perhaps one of a later daemon
   std::int64_t attempts = 0, early_restarts = 0;
+  std::int64_t places = 1;       // instances or GPUs at a time
   std::optional<MiB> memory;     // the most that was reported as held
   std::optional<double> energy;  // J; not measured yet
   // In the answer about a single job only.
   std::vector<std::string> command;
   std::string directory;
   std::vector<ApiAttempt> history;
+  std::vector<ApiProcess> processes;  // of several places, by rank
   friend bool operator==(const ApiJob&, const ApiJob&) = default;
 
   /// Nothing more will become of it.
@@ -225,6 +239,27 @@ template <>
 inline constexpr std::string_view schema_of<ApiAttempt> = "Attempt";
 
 template <>
+inline constexpr auto fields_of<ApiProcess> = std::tuple{
+    field("rank", &ApiProcess::rank,
+          {.help = "Number of the process in its job, from 0", .least = 0, .needed = true}),
+    field("state", &ApiProcess::state,
+          {.help = "What the process is doing, or how it ended", .words = job_state_names}),
+    field("held", &ApiProcess::held,
+          {.help = "Whether there is no process, and the GPU is held for the first one, which "
+                   "sees it"}),
+    field("instance", &ApiProcess::instance, {.help = "Where it runs, or ran last"}),
+    field("memory_mib", &ApiProcess::memory,
+          {.help = "Most memory that its latest attempt reported, with the context", .least = 0}),
+    field("exit_code", &ApiProcess::exit_code,
+          {.help = "Exit code of its latest attempt; 128 + signal if a signal ended it",
+           .least = -1,
+           .most = 1000}),
+    field("why", &ApiProcess::why, {.help = "Why its latest attempt ended, in words"}),
+};
+template <>
+inline constexpr std::string_view schema_of<ApiProcess> = "Process";
+
+template <>
 inline constexpr auto fields_of<ApiJob> = std::tuple{
     field("id", &ApiJob::id, {.help = "Number of the job", .least = 1, .needed = true}),
     field("name", &ApiJob::name, {.help = "Name given by the user; may be empty"}),
@@ -265,11 +300,17 @@ inline constexpr auto fields_of<ApiJob> = std::tuple{
     field("attempts", &ApiJob::attempts, {.help = "Attempts started so far", .least = 0}),
     field("early_restarts", &ApiJob::early_restarts,
           {.help = "Restarts in the last day before its memory would have run out", .least = 0}),
+    field("places", &ApiJob::places,
+          {.help = "Instances or GPUs that it has at a time", .least = 1}),
     field("memory_mib", &ApiJob::memory,
           {.help = "Most memory that its latest attempt reported, with the context", .least = 0}),
     field("energy_j", &ApiJob::energy, {.help = "Always null: energy is not measured yet"}),
     field("history", &ApiJob::history,
-          {.help = "Its attempts, oldest first", .use = FieldUse::whole}),
+          {.help = "Its attempts, oldest first; of a job of several places those of its first "
+                   "process",
+           .use = FieldUse::whole}),
+    field("processes", &ApiJob::processes,
+          {.help = "Of a job of several places: its processes, by rank", .use = FieldUse::whole}),
 };
 template <>
 inline constexpr std::string_view schema_of<ApiJob> = "Job";

@@ -25,6 +25,7 @@ const std::vector<Described>& all_described() {
       {"PredictionErrors", field_infos<ApiPredictionErrors>},
       {"Place", field_infos<ApiPlace>},
       {"Attempt", field_infos<ApiAttempt>},
+      {"Process", field_infos<ApiProcess>},
       {"ListedJob", field_infos<ApiJob>, true, false},
       {"Job", field_infos<ApiJob>},
       {"Instance", field_infos<ApiInstance>},

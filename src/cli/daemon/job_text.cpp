@@ -23,6 +23,12 @@ std::string text(const ApiPlace& place) {
   return fmt::format("GPU {} {}@{}", place.gpu_index, visible(place.profile), place.start);
 }
 
+std::string where_text(const ApiJob& job) {
+  if (!job.instance) return {};
+  return job.places > 1 ? fmt::format("{} +{}", text(*job.instance), job.places - 1)
+                        : text(*job.instance);
+}
+
 std::string local_time(Instant instant) {
   const std::time_t seconds =
       std::chrono::floor<std::chrono::seconds>(instant).time_since_epoch().count();
@@ -94,8 +100,7 @@ std::string jobs_table(std::span<const ApiJob> jobs, Instant now, std::size_t wi
     });
   const Columns<ApiJob> others = {
       {text_only, "state", [](const ApiJob& job) { return visible(job.state); }},
-      {text_only, "where",
-       [](const ApiJob& job) { return job.instance ? text(*job.instance) : std::string(); }},
+      {text_only, "where", where_text},
       {text_only, "memory",
        [](const ApiJob& job) {
          if (job.memory) return memory_text(*job.memory);
@@ -106,6 +111,24 @@ std::string jobs_table(std::span<const ApiJob> jobs, Instant now, std::size_t wi
       {text_only, "why", why}};
   columns.insert(columns.end(), others.begin(), others.end());
   return fitted(text_rows(columns, jobs), width);
+}
+
+std::string processes_table(const ApiJob& job, std::size_t width) {
+  using P = ApiProcess;
+  const Columns<P> columns = {
+      {text_only, "process", &P::rank},
+      {text_only, "state",
+       [](const P& of) { return of.held ? std::string("held for 0") : visible(of.state); }},
+      {text_only, "where", [](const P& of) { return of.instance ? text(*of.instance) : ""; }},
+      {text_only, "device",
+       [](const P& of) { return of.instance ? visible(of.instance->device) : ""; }},
+      {text_only, "memory", [](const P& of) { return of.memory ? memory_text(*of.memory) : ""; }},
+      {text_only, "why it ended", [](const P& of) {
+         const std::string code = exit_code_text(of.exit_code, of.why);
+         return fmt::format("{}{}{}", visible(of.why), of.why.empty() || code.empty() ? "" : ", ",
+                            code);
+       }}};
+  return fitted(text_rows(columns, job.processes), width);
 }
 
 std::string picture(const ApiGpu& gpu) {

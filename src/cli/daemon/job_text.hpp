@@ -13,6 +13,8 @@ namespace cleave::cli {
 
 /// "GPU 0 2g.10gb@4", "GPU 1" where a job has it whole
 [[nodiscard]] std::string text(const ApiPlace& place);
+/// Where the job is: "GPU 0 1g.5gb@0 +3" where it has three more places.
+[[nodiscard]] std::string where_text(const ApiJob& job);
 /// The user's time zone: "2026-05-04 12:11:12"
 [[nodiscard]] std::string local_time(Instant instant);
 /// "1.5 GiB", "512 MiB"
@@ -27,6 +29,8 @@ namespace cleave::cli {
 /// A line for each job, and a header. No line is longer than `width`; 0: as long as it takes.
 [[nodiscard]] std::string jobs_table(std::span<const ApiJob> jobs, Instant now, std::size_t width,
                                      bool with_user);
+/// A line for each process of a job of several, and a header.
+[[nodiscard]] std::string processes_table(const ApiJob& job, std::size_t width);
 /// GPUs with the picture of their layout: "[AAAA#...]", letters as in `cleave gpus`.
 [[nodiscard]] std::string gpus_table(std::span<const ApiGpu> gpus, std::size_t width);
 /// Of one GPU; the layout's own notation where its model is not known.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <thread>
+#include <utility>
 
 #include "api/documents.hpp"
 #include "base/format.hpp"
@@ -17,9 +18,11 @@ namespace cleave::cli {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-Result<LogPiece> ask_log(ApiClient& daemon, std::int64_t job, std::string_view stream,
-                         std::int64_t attempt, std::int64_t offset, seconds wait) {
-  std::string target = fmt::format("/v1/jobs/{}/logs?stream={}&offset={}", job, stream, offset);
+Result<LogPiece> ask_log(ApiClient& daemon, const LogOf& log, std::int64_t attempt,
+                         std::int64_t offset, seconds wait) {
+  std::string target =
+      fmt::format("/v1/jobs/{}/logs?stream={}&offset={}", log.job, log.stream, offset);
+  if (log.rank > 0) target += fmt::format("&rank={}", log.rank);
   if (attempt > 0) target += fmt::format("&attempt={}", attempt);
   if (wait.count() > 0) target += fmt::format("&wait_s={}", wait.count());
   const auto answer = daemon.ask("GET", target, "", wait);
@@ -41,11 +44,11 @@ Result<LogPiece> ask_log(ApiClient& daemon, std::int64_t job, std::string_view s
 namespace {
 
 /// From there to where the log ends now.
-Result<LogPiece> ask_to_the_end(ApiClient& daemon, std::int64_t job, std::string_view stream,
-                                std::int64_t attempt, std::int64_t offset) {
-  auto all = ask_log(daemon, job, stream, attempt, offset);
+Result<LogPiece> ask_to_the_end(ApiClient& daemon, const LogOf& log, std::int64_t attempt,
+                                std::int64_t offset) {
+  auto all = ask_log(daemon, log, attempt, offset);
   while (all) {
-    const auto more = ask_log(daemon, job, stream, all->attempt, all->next);
+    const auto more = ask_log(daemon, log, all->attempt, all->next);
     if (!more) return more;
     if (more->bytes.empty()) return all;
     all->bytes += more->bytes;
@@ -70,11 +73,11 @@ std::optional<std::size_t> begin_of_last(std::string_view text, std::int64_t lin
 
 }  // namespace
 
-Result<LogPiece> ask_tail(ApiClient& daemon, std::int64_t job, std::string_view stream,
-                          std::int64_t attempt, std::int64_t lines) {
+Result<LogPiece> ask_tail(ApiClient& daemon, const LogOf& log, std::int64_t attempt,
+                          std::int64_t lines) {
   constexpr std::int64_t most = 256 << 20;
   for (std::int64_t back = 64 << 10;; back *= 8) {
-    auto piece = ask_to_the_end(daemon, job, stream, attempt, -back);
+    auto piece = ask_to_the_end(daemon, log, attempt, -back);
     if (!piece) return piece;
     const auto begin = begin_of_last(piece->bytes, lines);
     const bool all = static_cast<std::int64_t>(piece->bytes.size()) < back || back >= most;
@@ -85,18 +88,31 @@ Result<LogPiece> ask_tail(ApiClient& daemon, std::int64_t job, std::string_view 
   }
 }
 
-OutputSink::OutputSink(int descriptor, bool raw) : descriptor_(descriptor) {
+OutputSink::OutputSink(int descriptor, bool raw, std::string prefix)
+    : descriptor_(descriptor), prefix_(std::move(prefix)) {
   if (!raw && ::isatty(descriptor) == 1) filter_.emplace();
 }
 
-void OutputSink::write(std::string_view bytes) {
+void OutputSink::write_filtered(std::string_view bytes) {
   if (filter_)
     write_all(filter_->pass(bytes));
   else
     write_all(bytes);
 }
 
+void OutputSink::write(std::string_view bytes) {
+  if (prefix_.empty()) return write_filtered(bytes);
+  std::string lines;
+  for (std::size_t end = bytes.find('\n'); end != std::string_view::npos; end = bytes.find('\n')) {
+    lines.append(prefix_).append(std::exchange(begun_, {})).append(bytes.substr(0, end + 1));
+    bytes.remove_prefix(end + 1);
+  }
+  begun_ += bytes;
+  write_filtered(lines);
+}
+
 void OutputSink::finish() {
+  if (!begun_.empty()) write_filtered(fmt::format("{}{}\n", prefix_, std::exchange(begun_, {})));
   if (filter_) write_all(filter_->rest());
 }
 
@@ -188,7 +204,8 @@ Result<void> LogFollower::run(const std::function<void(std::string_view)>& on_by
     const auto began = std::chrono::steady_clock::now();
     Result<LogPiece> piece;
     const auto answered = patiently<Json>(daemon_, request_.patience, [&]() -> Result<Json> {
-      piece = ask_log(daemon_, request_.job, request_.stream, attempt_, offset_, at_a_time);
+      piece = ask_log(daemon_, {request_.job, request_.rank, request_.stream}, attempt_, offset_,
+                      at_a_time);
       return piece ? Result<Json>(Json()) : Result<Json>(std::unexpected(piece.error()));
     });
     if (!answered) return std::unexpected(answered.error());

@@ -18,28 +18,34 @@ struct LogPiece {
   std::int64_t offset = 0, next = 0, attempt = 0;
   bool over = false;  // no more will come of this attempt
 };
+/// One output of one process of a job.
+struct LogOf {
+  std::int64_t job = 0, rank = 0;
+  std::string_view stream = "stdout";
+};
 /// `attempt` 0: the latest. A negative offset counts from the end.
-[[nodiscard]] Result<LogPiece> ask_log(ApiClient& daemon, std::int64_t job, std::string_view stream,
-                                       std::int64_t attempt, std::int64_t offset,
-                                       std::chrono::seconds wait = {});
+[[nodiscard]] Result<LogPiece> ask_log(ApiClient& daemon, const LogOf& log, std::int64_t attempt,
+                                       std::int64_t offset, std::chrono::seconds wait = {});
 
 /// The last `lines` lines that are there, with where they begin and end.
-[[nodiscard]] Result<LogPiece> ask_tail(ApiClient& daemon, std::int64_t job,
-                                        std::string_view stream, std::int64_t attempt,
+[[nodiscard]] Result<LogPiece> ask_tail(ApiClient& daemon, const LogOf& log, std::int64_t attempt,
                                         std::int64_t lines);
 
 /// Where the bytes go: to a file or a pipe as they are, to a terminal through OutputFilter unless
 /// `raw`.
 class OutputSink {
  public:
-  /// To standard output or standard error.
-  OutputSink(int descriptor, bool raw);
+  /// To standard output or standard error. With a prefix, which begins each line, whole lines are
+  /// written at a time, so that those of several sinks do not mix.
+  OutputSink(int descriptor, bool raw, std::string prefix = {});
   void write(std::string_view bytes);
   void finish();
 
  private:
+  void write_filtered(std::string_view bytes);
   void write_all(std::string_view bytes) const;
   int descriptor_;
+  std::string prefix_, begun_;  // begun_: a line without its end
   std::optional<OutputFilter> filter_;
 };
 
@@ -51,6 +57,7 @@ struct LogRequest {
   bool this_one_only = false;  // else the attempts after it too
   std::int64_t offset = 0;
   std::chrono::seconds patience{60};
+  std::int64_t rank = 0;  // of the process, of a job of several
 };
 /// Follows until no more will come. `on_bytes` is given what is new; `on_remark` a line about it:
 /// bytes that are gone, a new attempt.

@@ -18,7 +18,7 @@ namespace cleave::cli {
 namespace {
 
 struct Options : DaemonOptions {
-  bool all = false;
+  bool all = false, processes = false;
   std::string user, state;
   std::int64_t limit = std::numeric_limits<std::int64_t>::max();
 };
@@ -93,6 +93,19 @@ void tell_troubles(ApiClient& daemon) {
     fmt::print(stderr, "cleave: trouble: {}\n", visible(trouble));
 }
 
+/// The processes of the jobs that have several.
+Result<void> print_processes(ApiClient& daemon, const std::vector<ApiJob>& jobs) {
+  for (const ApiJob& each : jobs) {
+    if (each.places == 1) continue;
+    const auto document = ask_job(daemon, each.id);
+    if (!document) return std::unexpected(document.error());
+    const auto job = read_job(*document, "the daemon's answer");
+    if (!job) return std::unexpected(job.error());
+    fmt::print("\njob {}\n{}", job->id, processes_table(*job, terminal_width()));
+  }
+  return {};
+}
+
 Result<int> ps(const Options& options) {
   auto daemon = open_daemon(options);
   if (!daemon) return std::unexpected(daemon.error());
@@ -117,6 +130,9 @@ Result<int> ps(const Options& options) {
   }
   const Instant now = std::chrono::system_clock::now();
   fmt::print("{}", jobs_table(*jobs, now, terminal_width(), !options.user.empty()));
+  if (options.processes)
+    if (const auto printed = print_processes(*daemon, *jobs); !printed)
+      return std::unexpected(printed.error());
   return 0;
 }
 
@@ -127,6 +143,9 @@ void add_ps(CommandLine& program, Run& run) {
       add_command(program, run, "ps", "List your jobs: where each one runs, or why it waits",
                   "cleave ps --all", ps);
   command->add_flag("-a,--all", options.all, "Include jobs that have ended");
+  Option* processes =
+      command->add_flag("--processes", options.processes,
+                        "Also list the processes of jobs of several instances or GPUs");
   command
       ->add_option("--user", options.user,
                    "Jobs of this user, by name or number, or of all users; only operators see "
@@ -138,6 +157,7 @@ void add_ps(CommandLine& program, Run& run) {
   command->add_option("--limit", options.limit, "Show at most N jobs, the newest")
       ->check(whole_number(1));
   add_daemon(*command, options);
+  processes->excludes("--json");
 }
 
 }  // namespace cleave::cli

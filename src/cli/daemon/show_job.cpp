@@ -121,8 +121,8 @@ void print_job(const ApiJob& job, Instant now) {
                           : fmt::format("{}: {}", visible(job.state), visible(job.reason)));
   if (job.exit_code) line("exit code", fmt::format("{}", *job.exit_code));
   if (job.instance) {
-    line("where", text(*job.instance));
-    line("device", visible(job.instance->device));
+    line("where", where_text(job));
+    if (job.places == 1) line("device", visible(job.instance->device));
   }
   line("asked for", visible(job.asked));
   if (job.asks_now != job.asked && job.attempts > 1) line("asks now for", visible(job.asks_now));
@@ -139,6 +139,7 @@ void print_job(const ApiJob& job, Instant now) {
   line("time", time_text(job, now));
   line("expected end", expected_end_text(job, now));
   line("predicted", prediction_text(job));
+  if (!job.processes.empty()) fmt::print("\n{}", processes_table(job, 0));
   print_history(job, now);
 }
 

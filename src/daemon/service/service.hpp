@@ -144,6 +144,8 @@ class Service {
   /// Work in pieces, one in each turn of the loop; `piece` returns whether there is more. It ends
   /// early if the client has hung up.
   void in_pieces(const ApiCallPtr& call, std::function<bool()> piece);
+  [[nodiscard]] Result<std::vector<ApiProcess>> process_views(const JobRecord& job,
+                                                              const GpuIndexOf& indices);
   void reply_with_job(const ApiCallPtr& call, JobNumber number, std::string result = {});
   [[nodiscard]] bool output_piece(const ApiCallPtr& call, const struct OutputQuery& query,
                                   bool time_is_up);

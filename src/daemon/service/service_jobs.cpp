@@ -98,6 +98,8 @@ struct OutputQuery {
   std::string stream;
   std::optional<std::int64_t> attempt;
   std::int64_t offset = 0;
+  std::int64_t rank = 0;  // of the process
+  [[nodiscard]] JobNumber process() const { return job + rank; }
 };
 
 // Submitting.
@@ -230,9 +232,39 @@ std::optional<JobRecord> Service::find_job(const ApiCallPtr& call) {
       found = std::move(*stored);
     }
   }
-  if (found && (call->operates || found->owner.uid == call->request.peer.uid)) return found;
+  const bool sees = found && (call->operates || found->owner.uid == call->request.peer.uid);
+  if (sees && found->leader == 0) return found;
+  if (sees) {
+    call->no_such("job", call->parts[0],
+                  fmt::format("it is process {} of job {}", found->rank(), found->leader));
+    return std::nullopt;
+  }
   call->no_such("job", call->parts[0], list_of_jobs);
   return std::nullopt;
+}
+
+/// Of a job of several; else none.
+Result<std::vector<ApiProcess>> Service::process_views(const JobRecord& job,
+                                                       const GpuIndexOf& indices) {
+  std::vector<ApiProcess> views;
+  for (JobNumber number = job.number; job.several() && number < job.number + job.places();
+       ++number) {
+    std::optional<JobRecord> stored;
+    const JobRecord* process = doors_.control.job(number);
+    if (process == nullptr) {
+      auto found = doors_.store.job(number);
+      if (!found) return std::unexpected(found.error());
+      if (!*found) continue;
+      stored = std::move(*found);
+      process = &*stored;
+    }
+    const auto attempts = doors_.store.attempts(number);
+    if (!attempts) return std::unexpected(attempts.error());
+    const AttemptRecord* latest = doors_.control.attempt_of(number);
+    if (latest == nullptr && !attempts->empty()) latest = &attempts->back();
+    views.push_back(process_view(*process, latest, doors_.control.end_of_process(number), indices));
+  }
+  return views;
 }
 
 void Service::reply_with_job(const ApiCallPtr& call, JobNumber number, std::string result) {
@@ -261,6 +293,9 @@ void Service::reply_with_job(const ApiCallPtr& call, JobNumber number, std::stri
   }
   if (const auto memory = doors_.control.memory_of(number)) view.memory = memory;
   add_expected_end(view, doors_.control.expected_end_of(number));
+  auto processes = process_views(*record, indices);
+  if (!processes) return call->refuse(processes.error(), 503);
+  view.processes = std::move(*processes);
   // What it has reported since its start is not in the store yet.
   for (const AttemptRecord& attempt : *attempts)
     view.history.push_back(
@@ -457,10 +492,13 @@ void Service::logs(const ApiCallPtr& call) {
   query.stream = call->word("stream", {"stdout", "stderr"});
   query.attempt = call->integer("attempt", 1, INT64_MAX);
   query.offset = call->integer("offset", INT64_MIN, INT64_MAX).value_or(0);
+  query.rank = call->integer("rank", 0, most_places).value_or(0);
   const auto seconds = call->integer("wait_s", 0, longest_wait_s).value_or(0);
   if (!call->query_is_fine()) return;
   const auto job = find_job(call);
   if (!job) return;
+  if (query.rank >= job->processes())
+    return call->no_such("process", fmt::format("{} of job {}", query.rank, job->number));
   if (query.attempt && *query.attempt > job->attempts)
     return call->no_such("attempt", fmt::format("{} of job {}", *query.attempt, job->number));
   query.job = job->number;
@@ -488,17 +526,18 @@ bool Service::output_piece(const ApiCallPtr& call, const OutputQuery& query, boo
   const std::int64_t attempt = query.attempt.value_or(live->attempts);
   bool over = is_final(live->state);
   if (!over && attempt > 0) {
-    const AttemptRecord* now = doors_.control.attempt_of(query.job);
-    over = now == nullptr || now->key.attempt != attempt || now->ended.has_value();
+    const AttemptRecord* now = doors_.control.attempt_of(query.process());
+    over = doors_.control.end_of_process(query.process()) != nullptr || now == nullptr ||
+           now->key.attempt != attempt || now->ended.has_value();
     // Two attempts run at a time while a replica takes over; the earlier one is looked up.
     if (over && now != nullptr && now->key.attempt != attempt)
-      if (const auto all = doors_.store.attempts(query.job))
+      if (const auto all = doors_.store.attempts(query.process()))
         for (const AttemptRecord& each : *all)
           if (each.key.attempt == attempt) over = each.ended.has_value();
   }
   JobOutputPiece piece;
   if (attempt > 0) {
-    auto read = read_job_output(facts_.state_directory + "/jobs", {query.job, attempt},
+    auto read = read_job_output(facts_.state_directory + "/jobs", {query.process(), attempt},
                                 live->owner.uid, query.stream, query.offset, most_output);
     if (!read) {
       call->refuse(read.error());

@@ -67,6 +67,7 @@ ApiJob job_view(const JobRecord& job, const AttemptRecord* attempt, const GpuInd
   view.submitted_at = job.submitted;
   view.ended_at = job.ended;
   view.attempts = job.attempts;
+  view.places = job.places();
   view.early_restarts = static_cast<std::int64_t>(job.early_restarts.size());
   if (attempt == nullptr) return view;
   view.started_at = attempt->began ? attempt->began : attempt->started;
@@ -96,6 +97,27 @@ ApiAttempt attempt_view(const AttemptRecord& attempt, const GpuIndexOf& index_of
   if (attempt.predicted_by) view.predicted_by = std::string(name(*attempt.predicted_by));
   view.lasted = attempt.lasted;
   view.too_large = attempt.too_large;
+  return view;
+}
+
+ApiProcess process_view(const JobRecord& process, const AttemptRecord* attempt,
+                        const EndedProcess* ended, const GpuIndexOf& index_of) {
+  ApiProcess view;
+  view.rank = process.rank();
+  view.held = !process.has_process();
+  JobState state = process.state;
+  if (attempt != nullptr) {
+    view.instance = place_view(*attempt, index_of);
+    view.memory = attempt->peak;
+    view.exit_code = attempt->exit_code;
+    view.why = attempt->why;
+  }
+  if (ended != nullptr) {
+    view.exit_code = ended->verdict.exit_code;
+    if (view.why.empty()) view.why = ended->verdict.why;
+    state = view.exit_code == 0 ? JobState::finished : JobState::failed;
+  }
+  view.state = std::string(name(state));
   return view;
 }
 

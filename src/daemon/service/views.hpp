@@ -19,6 +19,9 @@ using GpuIndexOf = std::function<std::int64_t(const std::string&)>;
                               const GpuIndexOf& index_of);
 /// When it is expected to end, and how that is known.
 void add_expected_end(ApiJob& view, const std::optional<ExpectedEnd>& end);
+/// `attempt`: the latest, or null; `ended`: how it did while others of the job run, or null.
+[[nodiscard]] ApiProcess process_view(const JobRecord& process, const AttemptRecord* attempt,
+                                      const EndedProcess* ended, const GpuIndexOf& index_of);
 [[nodiscard]] ApiAttempt attempt_view(const AttemptRecord& attempt, const GpuIndexOf& index_of);
 [[nodiscard]] ApiPredictionErrors prediction_errors_view(const PredictionErrors& errors);
 /// `sees`: whether the client may know of this job.
