@@ -340,7 +340,8 @@ inline Result<std::vector<JobRecord>> FakeStore::jobs(const JobQuery& query) {
     if (job.number <= query.after) break;
     const bool state_fits =
         query.state ? job.state == *query.state : query.final_too || !is_final(job.state);
-    if (state_fits && (!query.uid || job.owner.uid == *query.uid)) all.push_back(job);
+    const bool asked_for = query.processes || job.leader == 0;
+    if (state_fits && asked_for && (!query.uid || job.owner.uid == *query.uid)) all.push_back(job);
   }
   return all;
 }

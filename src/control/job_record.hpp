@@ -68,9 +68,7 @@ struct JobRecord {
   [[nodiscard]] std::int64_t processes() const {
     return std::holds_alternative<WholeGpu>(spec.request.wanted) ? 1 : places();
   }
-  [[nodiscard]] bool has_process() const {
-    return rank() < processes();
-  }
+  [[nodiscard]] bool has_process() const { return rank() < processes(); }
 };
 
 /// One run of a job, on one instance.

@@ -124,6 +124,7 @@ class RandomRecords {
   JobRecord any_job(JobNumber number) {
     JobRecord job;
     job.number = number;
+    if (number > 1 && chance(0.2)) job.leader = number - 1;
     job.owner = any_owner();
     job.spec = any_spec();
     job.submitted = any_instant();

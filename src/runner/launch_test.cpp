@@ -15,6 +15,7 @@ namespace {
 Launch some_launch() {
   Launch launch;
   launch.key = {12, 3};
+  launch.known_as = 10;
   launch.uid = 1000;
   launch.gid = 100;
   launch.groups = {4, 27};
@@ -32,6 +33,7 @@ TEST(Launch, IsReadAsItWasWritten) {
   const auto again = parse_launch(text, "launch.json");
   ASSERT_TRUE(again) << again.error().text();
   EXPECT_EQ(launch_text(*again), text);
+  EXPECT_EQ(again->known_as, 10);
   EXPECT_EQ(again->argv, some_launch().argv);
   EXPECT_EQ(again->environment, some_launch().environment);
   EXPECT_EQ(again->stop_grace, std::chrono::milliseconds(1234));
@@ -57,6 +59,7 @@ TEST(Launch, ThatNoProcessCouldBeStartedFromIsRefused) {
       [](Launch& l) { l.leftover_grace = Duration(1); },
       [](Launch& l) { l.log_limit = 0; },
       [](Launch& l) { l.key.job = 0; },
+      [](Launch& l) { l.known_as = -1; },
       [](Launch& l) { l.key.attempt = -1; },
   };
   EXPECT_TRUE(check_launch(some_launch(), "here"));

@@ -91,6 +91,78 @@ TEST(DaemonEndToEnd, AMixedBatchFinishes) {
   EXPECT_EQ(stand.run("wait " + std::to_string(fails)).exit_code, 7);
 }
 
+/// The lines of a job's processes, sorted: "[0] line".
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  for (const std::string_view line : split(trimmed(text), '\n')) lines.emplace_back(line);
+  std::ranges::sort(lines);
+  return lines;
+}
+
+TEST(DaemonEndToEnd, JobsOfSeveralInstancesOrGpus) {
+  StandOptions options;
+  options.config = "may_switch_mig = true\n";
+  DaemonStand stand(options);
+  const std::int64_t four = stand.submit(
+      "--instances 4x1g.5gb --together gpu -- sh -c 'echo $CLEAVE_JOB $CLEAVE_RANK of "
+      "$CLEAVE_PROCESSES, $RANK of $WORLD_SIZE at $MASTER_ADDR; echo $CUDA_VISIBLE_DEVICES; "
+      "echo $CLEAVE_GANG >&2; sleep 0.3'");
+  const Json over = stand.over(four);
+  EXPECT_EQ(over["state"], "finished") << over.dump(1);
+  ASSERT_EQ(over["processes"].size(), 4U);
+  std::vector<std::string> expected, devices;
+  for (std::size_t rank = 0; rank < 4; ++rank) {
+    const Json& process = over["processes"][rank];
+    EXPECT_EQ(process["state"], "finished");
+    EXPECT_EQ(process["exit_code"], 0);
+    EXPECT_EQ(process["instance"]["gpu"], over["processes"][0]["instance"]["gpu"]);
+    devices.push_back(process["instance"]["device"].get<std::string>());
+    expected.push_back(
+        fmt::format("[{}] {} {} of 4, {} of 4 at 127.0.0.1", rank, four, rank, rank));
+    expected.push_back(fmt::format("[{}] {}", rank, devices.back()));
+  }
+  std::ranges::sort(expected);
+  EXPECT_EQ(lines_of(stand.run(fmt::format("logs --rank all {}", four)).out), expected);
+  EXPECT_EQ(stand.run(fmt::format("logs --stderr --rank 2 {}", four)).out,
+            fmt::format("{}\n", fmt::join(devices, ",")));
+  EXPECT_TRUE(has(stand.run(fmt::format("logs {}", four)).out, devices[0])) << "the first";
+  EXPECT_EQ(stand.run(fmt::format("logs --rank 4 {}", four)).exit_code, 2);
+  const Outcome followed = stand.run(fmt::format("logs -f --rank all {}", four));
+  EXPECT_EQ(lines_of(followed.out), expected) << followed.err;
+
+  const std::int64_t two = stand.submit(
+      "--gpus 2 -- sh -c 'echo $CUDA_VISIBLE_DEVICES; echo $CLEAVE_PROCESSES $RANK; sleep 0.3'");
+  EXPECT_EQ(two, four + 4);
+  const Json gpus = stand.over(two);
+  EXPECT_EQ(gpus["state"], "finished") << gpus.dump(1);
+  EXPECT_EQ(stand.run(fmt::format("logs {}", two)).out,
+            fmt::format("{},{}\n1\n", gpus["processes"][0]["instance"]["gpu"].get<std::string>(),
+                        gpus["processes"][1]["instance"]["gpu"].get<std::string>()));
+
+  const std::int64_t fails = stand.submit(
+      "--instances 3x1g.5gb --name trio -- sh -c 'test $RANK = 1 && sleep 0.5 && exit 9; sleep "
+      "60'");
+  ASSERT_TRUE(stand.wait_for_state(fails, "running"));
+  const std::string listed = stand.run("ps --processes").out;
+  EXPECT_TRUE(has(listed, "+2") && has(listed, "process")) << listed;
+  EXPECT_EQ(stand.run(fmt::format("wait {}", fails)).exit_code, 9);
+  const std::string shown = stand.run(fmt::format("show {}", fails)).out;
+  EXPECT_TRUE(has(shown, "3 x 1g.5gb") && has(shown, "exited with 9") && has(shown, "gang"))
+      << shown;
+
+  const std::int64_t long_one = stand.submit("--instances 2x1g.5gb -- sleep 60");
+  ASSERT_TRUE(stand.wait_for_state(long_one, "running"));
+  stand.kill();
+  stand.start();
+  ASSERT_TRUE(stand.wait_until_ready());
+  ASSERT_TRUE(stand.wait_for_state(long_one, "running"));
+  EXPECT_EQ(stand.job(long_one)["attempts"], 1) << "it went on";
+  EXPECT_EQ(stand.run(fmt::format("cancel {}", long_one)).exit_code, 0);
+  EXPECT_EQ(stand.over(long_one)["state"], "cancelled");
+  EXPECT_TRUE(stand.wait_until([&] { return stand.processes_of_jobs().empty(); }));
+  EXPECT_EQ(stand.run("submit --instances 15x1g.5gb -- true").exit_code, 1) << "there are 14";
+}
+
 TEST(DaemonEndToEnd, CodesOutputsAndNames) {
   DaemonStand stand;
   EXPECT_EQ(stand.run("submit --wait -- true").exit_code, 0);

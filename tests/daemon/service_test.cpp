@@ -329,6 +329,44 @@ TEST(Service, AnswersASubmissionWhenItIsOnTheDisk) {
   stand.disk().fail_reads(0);
 }
 
+TEST(Service, AJobOfSeveralIsOneJobWithItsProcesses) {
+  ServiceStand stand;
+  Json wanted = Json::parse(plain_job);
+  wanted["profile"] = "1g.5gb";
+  wanted["instances"] = 3;
+  const Asked submitted = stand.ask(ada(), "POST", "/v1/jobs", wanted.dump());
+  ASSERT_EQ(submitted.response->status, 201) << submitted.response->body;
+  EXPECT_EQ(submitted.json()["places"], 3);
+  EXPECT_EQ(submitted.json()["asked"], "3 x 1g.5gb");
+  const Asked next = stand.ask(ada(), "POST", "/v1/jobs", plain_job);
+  EXPECT_EQ(next.json()["id"], 4);
+  stand.run(std::chrono::seconds(2));
+  const Json list = stand.ask(ada(), "GET", "/v1/jobs?all=1").json()["jobs"];
+  ASSERT_EQ(list.size(), 2U);
+  EXPECT_EQ(list[1]["id"], 1);
+  const Json shown = stand.ask(ada(), "GET", "/v1/jobs/1").json();
+  ASSERT_EQ(shown["processes"].size(), 3U) << shown;
+  std::set<std::string> devices;
+  for (const Json& each : shown["processes"])
+    devices.insert(each["instance"]["device"].get<std::string>());
+  EXPECT_EQ(devices.size(), 3U);
+  EXPECT_EQ(shown["processes"][2]["rank"], 2);
+  const Asked process = stand.ask(ada(), "GET", "/v1/jobs/2");
+  EXPECT_EQ(process.response->status, 404);
+  EXPECT_NE(process.response->body.find("process 1 of job 1"), std::string::npos)
+      << process.response->body;
+  EXPECT_EQ(stand.ask(bob, "GET", "/v1/jobs/2").response->body.find("process"), std::string::npos)
+      << "others hear nothing of it";
+  EXPECT_EQ(stand.ask(ada(), "POST", "/v1/jobs/3/cancel").response->status, 404);
+  EXPECT_EQ(stand.ask(ada(), "GET", "/v1/jobs/1/logs?rank=2").response->status, 200);
+  EXPECT_EQ(stand.ask(ada(), "GET", "/v1/jobs/1/logs?rank=3").response->status, 404);
+  EXPECT_EQ(stand.ask(ada(), "GET", "/v1/jobs/1/logs?rank=-1").response->status, 400);
+  EXPECT_EQ(stand.ask(ada(), "POST", "/v1/jobs/1/cancel").response->status, 200);
+  stand.run(std::chrono::seconds(5));
+  for (const Json& each : stand.ask(ada(), "GET", "/v1/jobs/1").json()["processes"])
+    EXPECT_EQ(each["state"], "cancelled") << each;
+}
+
 TEST(Service, RefusesJobsBeyondTheLine) {
   ControlSettings settings;
   settings.most_waiting = 2;
@@ -685,6 +723,8 @@ TEST(Service, TakesSubmissionsAsTheDescriptionSays) {
       {"application", "resnet"},
       {"batch", 64},
       {"expected_s", 0.001},
+      {"gpus", 2},
+      {"together", "anywhere"},
       {"name", "\xc3\xa9t\xc3\xa9 $(rm -rf /) ; `x`"},
       {"environment", Json::array({"A=\x1b]0;title\x07", "B=$(reboot)"})},
   };
@@ -732,6 +772,12 @@ TEST(Service, TakesSubmissionsAsTheDescriptionSays) {
       {"batch", 0},
       {"expected_s", 0},
       {"uid", 0},
+      {"gpus", 0},
+      {"gpus", "2"},
+      {"instances", 2},
+      {"instances", "2x1g.5gb"},
+      {"together", "node"},
+      {"together", "apart"},
   };
   for (const auto& [key, value] : wrong) {
     Json body = good;
@@ -756,11 +802,15 @@ TEST(Service, DamagedSubmissionsAndPathsAreRefusedAndNothingElse) {
   const std::string whole =
       R"({"command":["python3","a b"],"environment":["A=b","C="],"directory":"/home/u",)"
       R"("name":"t","memory_mib":9216,"compute_slices":2,"priority":0,"deadline_s":3600,)"
-      R"("retries":1,"restartable":true,"checkpoint_signal":10,"stop_grace_s":30,"model":null})";
-  const std::vector<std::string> targets = {
-      "/v1/jobs",          "/v1/jobs/1/cancel",      "/v1/scheduler",
-      "/v1/gpus/0/drain",  "/v1/jobs?limit=3&all=1", "/v1/jobs/1/logs?offset=-3&stream=stderr",
-      "/v1/events?after=2"};
+      R"("retries":1,"restartable":true,"checkpoint_signal":10,"stop_grace_s":30,"model":null,)"
+      R"("instances":2,"together":"gpu"})";
+  const std::vector<std::string> targets = {"/v1/jobs",
+                                            "/v1/jobs/1/cancel",
+                                            "/v1/scheduler",
+                                            "/v1/gpus/0/drain",
+                                            "/v1/jobs?limit=3&all=1",
+                                            "/v1/jobs/1/logs?offset=-3&stream=stderr&rank=1",
+                                            "/v1/events?after=2"};
   const auto damage = [&](std::string text) {
     for (std::uint64_t n = random.below(4); n > 0 && !text.empty(); --n) {
       const std::size_t at = random.below(text.size());

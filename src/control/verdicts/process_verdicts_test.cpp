@@ -452,6 +452,68 @@ TEST(Waits, WhereNoAttemptCountsAnyMore) {
   }
 }
 
+/// A job of two processes that run, of which each has ended with this verdict on it.
+struct Pair {
+  Pair() {
+    for (LiveJob* each : {&first, &second}) each->record.spec.request.places = 2;
+    second.record.number = 2;
+    second.record.leader = 1;
+  }
+  void ends(LiveJob& process, Kind kind, JobState state = JobState::queued) {
+    AttemptVerdict verdict;
+    verdict.job = {.kind = kind, .state = state, .reason = "why"};
+    process.attempts.at(1).over = EndedProcess{verdict, {}};
+  }
+  [[nodiscard]] JobVerdict judged() const { return judge_run(first, std::array{&first, &second}); }
+
+  LiveJob first = running(), second = running();
+};
+
+TEST(Runs, AreDoneWhenEachProcessHasDoneItsWork) {
+  Pair pair;
+  pair.ends(pair.first, Kind::finish, JobState::finished);
+  pair.ends(pair.second, Kind::finish, JobState::finished);
+  EXPECT_EQ(pair.judged().state, JobState::finished);
+  EXPECT_EQ(pair.judged().exit_code, 0);
+  pair.ends(pair.second, Kind::carry_on);
+  EXPECT_NE(pair.judged().state, JobState::finished) << "the second was stopped";
+}
+
+TEST(Runs, OfWholeGpusAreDoneWithTheFirstProcess) {
+  Pair pair;
+  for (LiveJob* each : {&pair.first, &pair.second}) each->record.spec.request.wanted = WholeGpu{};
+  pair.ends(pair.first, Kind::finish, JobState::finished);
+  EXPECT_EQ(pair.judged().state, JobState::finished) << "the other has none";
+}
+
+TEST(Runs, AreNotRepeatedWhereSomeOfThemRanAndMayNotRunTwice) {
+  Pair pair;
+  pair.first.run_end = JobVerdict{.kind = Kind::start_later, .reason = "why", .delay = 2s};
+  EXPECT_EQ(pair.judged().kind, Kind::finish);
+  EXPECT_EQ(pair.judged().state, JobState::failed);
+  EXPECT_NE(pair.judged().reason.find("--restartable"), std::string::npos);
+  pair.first.record.spec.retries = 1;
+  EXPECT_EQ(pair.judged().kind, Kind::retry);
+  pair.first.record.spec.restartable = true;
+  EXPECT_EQ(pair.judged(), *pair.first.run_end);
+  pair.first.record.spec.restartable = false;
+  for (LiveJob* each : {&pair.first, &pair.second}) each->attempts.at(1).record.began.reset();
+  EXPECT_EQ(pair.judged(), *pair.first.run_end) << "nothing of it ran";
+}
+
+TEST(Runs, AreDecidedByTheProcessThatWasNotStoppedOnAccountOfAnother) {
+  Pair pair;
+  const LiveAttempt& attempt = first(pair.first);
+  AttemptVerdict verdict;
+  EXPECT_FALSE(decides(attempt, verdict)) << "nothing becomes of the job";
+  verdict.job = {.kind = Kind::finish, .state = JobState::finished};
+  EXPECT_FALSE(decides(attempt, verdict)) << "it has done its work";
+  verdict.job.state = JobState::failed;
+  EXPECT_TRUE(decides(attempt, verdict));
+  first(pair.first).record.end = AttemptEnd::gang;
+  EXPECT_FALSE(decides(attempt, verdict));
+}
+
 TEST(EarlyRestarts, CountForADay) {
   const Instant now = Instant{} + 100h;
   const std::vector<Instant> restarts = {now - 25h, now - 24h, now - 1h};

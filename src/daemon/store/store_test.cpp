@@ -70,7 +70,7 @@ struct PlainStore {
   [[nodiscard]] std::vector<JobRecord> listed(const JobQuery& query) const {
     std::vector<JobRecord> all;
     for (const JobRecord& job : jobs) {
-      if (job.number >= query.before) continue;
+      if (job.number >= query.before || (job.leader != 0 && !query.processes)) continue;
       if (query.uid && job.owner.uid != *query.uid) continue;
       if (query.state && job.state != *query.state) continue;
       if (!query.state && !query.final_too && is_final(job.state)) continue;
@@ -84,7 +84,7 @@ struct PlainStore {
   [[nodiscard]] std::vector<JobRecord> ended_before(Instant time, std::size_t most) const {
     std::vector<JobRecord> all;
     for (const JobRecord& job : jobs)
-      if (is_final(job.state) && *job.ended < time) all.push_back(job);
+      if (is_final(job.state) && job.leader == 0 && *job.ended < time) all.push_back(job);
     std::ranges::stable_sort(all, {}, [](const JobRecord& job) { return *job.ended; });
     if (all.size() > most) all.resize(most);
     return all;
@@ -107,7 +107,7 @@ StoreBatch any_batch(RandomRecords& any, const PlainStore& plain) {
   for (std::uint64_t left = any.random.below(4); left > 0; --left) {
     next += any.chance(0.1) ? 2 : 1;
     batch.jobs.push_back(any.any_job(next));
-    batch.commands.emplace_back(next, any.any_command());
+    if (batch.jobs.back().leader == 0) batch.commands.emplace_back(next, any.any_command());
   }
   for (const JobRecord& job : plain.jobs) {
     if (!any.chance(0.2)) continue;
@@ -224,6 +224,7 @@ class EveryStore : public testing::TestWithParam<const char*> {
     if (any.chance(0.5)) query.state = static_cast<JobState>(any.random.below(7));
     if (any.chance(0.5)) query.uid = static_cast<std::uint32_t>(1000 + any.random.below(3));
     if (any.chance(0.5)) query.before = number;
+    query.processes = any.chance(0.5);
     if (any.chance(0.5)) query.most = any.random.below(5);
     const auto jobs = store_->jobs(query);
     ASSERT_TRUE(jobs) << jobs.error().text();
