@@ -72,6 +72,22 @@ if [ -e "$data/mig-miso-a100-40gb/jobs_100.csv" ]; then
 else
   echo "update-docs: no jobs of MISO; that comparison stays as it is" >&2
 fi
+overview() { sed -n '/^scheduler/,/^$/p' | sed '/^$/d'; }
+if [ -e "$data/philly/philly.csv.gz" ]; then
+  replace_output docs/comparing.md philly "$(cleave compare --fleet 75x8xA100-40GB \
+    --trace "philly:$data/philly/philly.csv.gz" \
+    --schedulers full-gpu,full-gpu:backfill=easy,online,online:backfill=easy | overview)"
+else
+  echo "update-docs: no jobs of Philly; that comparison stays as it is" >&2
+fi
+pods=$data/alibaba-gpu-v2023/openb_pod_list_default.csv.gz
+if [ -e "$pods" ]; then
+  replace_output docs/comparing.md alibaba-several "$(cleave compare --fleet 20x8xA100-40GB \
+    --trace "alibaba2023:$pods" --compress 20 --several instances \
+    --schedulers full-gpu:backfill=easy,static:layout=best,scheme-b:backfill=easy,online:backfill=easy | overview)"
+else
+  echo "update-docs: no pods of Alibaba; that comparison stays as it is" >&2
+fi
 if [ -e "$data/mig-parvagpu-a100-80gb/inference_profiles.csv" ]; then
   replace_output docs/forecast-time.md completion-time \
     "$(cleave reproduce completion-time --data "$data/mig-parvagpu-a100-80gb/inference_profiles.csv")"

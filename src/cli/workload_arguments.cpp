@@ -627,17 +627,18 @@ std::string introduction(const FleetFile& fleet, const Workload& workload) {
 
 namespace {
 
-/// What became of the work of a trace's jobs; empty for other workloads.
+/// Of a trace, where not all of its jobs' work was done; empty otherwise.
 std::string gpu_hours_text(const RunSummary& summary) {
   const GpuHours& hours = summary.gpu_hours;
-  if (hours.read == 0) return "";
+  const double all = hours.finished + hours.failed + hours.rejected + hours.waiting;
   std::vector<std::string> others;
   const std::pair<const char*, double> ends[] = {
       {"failed", hours.failed}, {"rejected", hours.rejected}, {"waiting", hours.waiting}};
   for (const auto& [end, sum] : ends)
-    if (sum > 0) others.push_back(fmt::format(", {:.1f} {}", sum, end));
-  return fmt::format("GPU-hours of the jobs: {:.1f} finished{}\n", hours.finished,
-                     fmt::join(others, ""));
+    if (sum > 0) others.push_back(fmt::format("{:.1f} {}", sum, end));
+  if (others.empty()) return "";
+  return fmt::format("{}: {:.1f} of {:.1f} GPU-hours finished, {}\n", summary.scheduler,
+                     hours.finished, all, fmt::join(others, ", "));
 }
 
 }  // namespace

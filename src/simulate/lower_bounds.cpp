@@ -20,9 +20,9 @@
 // and begins none before it arrives. With work w_j / C the machine does one unit a second. What
 // holds for each resource holds for the largest of the bounds.
 //
-// A job of n places does at most 1 / t of its work a second on each of its instances, and holds them
-// all at once; t is the time where it is slowest. Each of them then holds at least w_j / t, all
-// together n w_j / t: its least is n w_j.
+// A job of n places does at most 1 / t of its work a second on each of its instances, and holds
+// them all at once; t is the time where it is slowest. Each of them then holds at least w_j / t,
+// all together n w_j / t: its least is n w_j.
 //
 // Makespan. What arrives from some moment on is not begun before it, so that the end is no earlier
 // than that moment plus all that work. Nor is it before any job's arrival plus its shortest time.

@@ -627,18 +627,81 @@ TEST(PublicTrace, EveryPodIsAccountedFor) {
   }
 }
 
+/// Every kind of bad input: exit 2, one line on standard error that begins with the program's name
+/// and contains `said`, nothing on standard output, and with --json the same as a document.
+void expect_refused(const std::string& arguments, const std::string& said) {
+  SCOPED_TRACE(arguments);
+  const Outcome outcome = cleave(arguments);
+  EXPECT_EQ(outcome.exit_code, 2) << outcome.err;
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_TRUE(outcome.err.starts_with("cleave: ")) << outcome.err;
+  EXPECT_EQ(std::ranges::count(outcome.err, '\n'), 1) << outcome.err;
+  EXPECT_NE(outcome.err.find(said), std::string::npos) << outcome.err;
+  const Json error = json(arguments, 2)["error"];
+  for (const char* key : {"kind", "place", "message", "remedy"})
+    EXPECT_TRUE(error.contains(key)) << key;
+}
+
 TEST(Trace, LogsOfSitesRunToTheEnd) {
-  const Json slurm = json(
-      "simulate --fleet 1xA100-40GB --trace sacct:examples/traces/sacct.txt --scheduler online");
+  const std::string sacct =
+      "simulate --trace sacct:examples/traces/sacct.txt --scheduler online --fleet ";
+  const Json slurm = json(sacct + "4xA100-40GB");
   EXPECT_EQ(slurm["read"], 9);
-  EXPECT_EQ(slurm["finished"], 6);
+  EXPECT_EQ(slurm["finished"], 7) << "one of four GPUs too";
   EXPECT_EQ(slurm["state_timeout"], 1);
   EXPECT_EQ(slurm["trace"]["format"], "sacct");
+  EXPECT_NEAR(
+      slurm["gpu_hours"]["finished"].get<double>() + slurm["gpu_hours"]["left_out"].get<double>(),
+      slurm["gpu_hours"]["read"].get<double>(), 1e-9);
+  const Json small = json(sacct + "1xA100-40GB");
+  EXPECT_EQ(small["rejected"], 1);
+  EXPECT_NEAR(small["gpu_hours"]["rejected"].get<double>(), 96, 1e-9) << "four GPUs for a day";
+  EXPECT_NE(cleave(sacct + "1xA100-40GB").out.find("GPU-hours finished, 96.0 rejected"),
+            std::string::npos);
+  EXPECT_EQ(json(sacct + "1xA100-40GB --several leave-out")["jobs"], 6);
   const std::string swf =
-      "simulate --fleet 1xA100-40GB --trace swf:examples/traces/log.swf --scheduler online";
-  EXPECT_EQ(json(swf + " --processors-per-gpu 7")["finished"], 5);
-  EXPECT_EQ(json(swf + " --processors-per-gpu 28")["finished"], 6)
+      "simulate --trace swf:examples/traces/log.swf --scheduler online --fleet ";
+  EXPECT_EQ(json(swf + "4xA100-40GB --processors-per-gpu 7")["finished"], 6);
+  EXPECT_EQ(json(swf + "1xA100-40GB --processors-per-gpu 7")["finished"], 5);
+  EXPECT_EQ(json(swf + "1xA100-40GB --processors-per-gpu 28")["finished"], 6)
       << "the largest is a whole GPU now";
+}
+
+TEST(Trace, BecomesAWorkloadThatRunsAlike) {
+  for (const char* trace :
+       {"sacct:examples/traces/sacct.txt", "swf:examples/traces/log.swf --processors-per-gpu 7"}) {
+    SCOPED_TRACE(trace);
+    const std::string fleet = " --fleet 4xA100-40GB --scheduler online";
+    const Json traced = json(std::string("simulate --trace ") + trace + fleet);
+    const Outcome written =
+        shell(std::string("cleave workload from ") + trace + " 2> /dev/null | " +
+              "cleave simulate --json --workload -" + fleet);
+    ASSERT_EQ(written.exit_code, 0) << written.err;
+    const Json again = Json::parse(written.out);
+    for (const char* key :
+         {"jobs", "finished", "makespan_s", "wait_s", "turnaround_s", "execution_s"})
+      EXPECT_EQ(again.at(key), traced.at(key)) << key;
+  }
+}
+
+TEST(WorkloadInfo, CountsJobsByTheirPlaces) {
+  const Json info = json("workload info sacct:examples/traces/sacct.txt");
+  EXPECT_EQ(info["jobs"], 7);
+  EXPECT_EQ(info["read"], 9);
+  ASSERT_EQ(info["places"].size(), 2U);
+  EXPECT_EQ(info["places"][1]["least"], 3);
+  EXPECT_EQ(info["places"][1]["most"], 4);
+  EXPECT_EQ(info["places"][1]["jobs"], 1);
+  EXPECT_NEAR(info["gpu_hours"]["left_out"].get<double>() + info["gpu_hours"]["jobs"].get<double>(),
+              info["gpu_hours"]["read"].get<double>(), 1e-9);
+  const Json file = json("workload info examples/workloads/three-jobs.csv");
+  EXPECT_EQ(file["jobs"], 3);
+  EXPECT_EQ(file["gpu_hours"]["read"], file["gpu_hours"]["jobs"]);
+  expect_refused("workload info examples/workloads/three-jobs.csv --several gpus",
+                 "--several: this belongs to traces");
+  expect_refused("workload info sacct:examples/traces/sacct.txt --gap 3",
+                 "--gap: the trace format sacct has no such option");
+  EXPECT_EQ(cleave("workload from examples/workloads/three-jobs.csv").exit_code, 2);
 }
 
 TEST(PublicTrace, DrawnArrivalsFollowTheSeed) {
@@ -660,21 +723,6 @@ TEST(Generate, MakesAWorkloadThatRuns) {
       "--scheduler online --json");
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_NE(outcome.out.find("\"finished\": 200"), std::string::npos);
-}
-
-/// Every kind of bad input: exit 2, one line on standard error that begins with the program's name
-/// and contains `said`, nothing on standard output, and with --json the same as a document.
-void expect_refused(const std::string& arguments, const std::string& said) {
-  SCOPED_TRACE(arguments);
-  const Outcome outcome = cleave(arguments);
-  EXPECT_EQ(outcome.exit_code, 2) << outcome.err;
-  EXPECT_EQ(outcome.out, "");
-  EXPECT_TRUE(outcome.err.starts_with("cleave: ")) << outcome.err;
-  EXPECT_EQ(std::ranges::count(outcome.err, '\n'), 1) << outcome.err;
-  EXPECT_NE(outcome.err.find(said), std::string::npos) << outcome.err;
-  const Json error = json(arguments, 2)["error"];
-  for (const char* key : {"kind", "place", "message", "remedy"})
-    EXPECT_TRUE(error.contains(key)) << key;
 }
 
 TEST(CommandLine, AnUnknownCommandIsNamed) {

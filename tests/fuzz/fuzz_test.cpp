@@ -187,11 +187,14 @@ constexpr std::string_view trace_seed =
     "p0,12000,16384,1,1000,,LS,Running,0,12537496,0\np1,6000,12288,1,460,V100M16|V100M32,BE,Failed,"
     "427061,"
     "12902960,427061\n"
-    "p2,1,1,2,1000,,LS,Pending,5,9,\np3,1,1,0,0,,LS,Running,3,8,4\n";
+    "p2,1,1,2,1000,,LS,Pending,5,9,\np4,1,1,2,1000,,LS,Running,6,9,7\np5,1,1,3,500,,LS,Running,7,9,"
+    "7\n"
+    "p3,1,1,0,0,,LS,Running,3,8,4\n";
 
 constexpr std::string_view philly_seed =
     "timestamp,duration,num_gpus,gpu_time,cluster\n2017-10-09 07:01:55,66.0,1,66.0,11cb48\n"
-    "2017-10-09 06:13:03,2951.0,1,2951.0,6214e9\n2017-09-29 07:58:32,860662.0,8,6885296.0,6c71a0\n";
+    "2017-10-09 06:13:03,2951.0,1,2951.0,6214e9\n2017-10-09 "
+    "06:14:03,29.0,3,87.0,6214e9\n2017-09-29 07:58:32,860662.0,8,6885296.0,6c71a0\n";
 
 constexpr std::string_view miso_seed =
     "job,model,batch_size,runtime_on_full_gpu_s,iterations\n0,transformer,32,120,2980\n"
@@ -204,7 +207,9 @@ constexpr std::string_view sacct_seed =
     "gres/gpu:a100=1,gres/gpu=1,mem=31.50G,node=1\n"
     "1.batch|2024-01-31T08:00:04|2024-01-31T08:00:04|2024-01-31T12:30:10|04:30:06|COMPLETED|cpu=8\n"
     "2_1|1706690000|1706690001|1706690100|1-00:30:00|CANCELLED by 7|gres/gpu:a100_1g.5gb=1\n"
-    "3|2024-01-31T08:45:00|None|Unknown|00:00:00|PENDING|\n";
+    "3|2024-01-31T08:45:00|None|Unknown|00:00:00|PENDING|\n"
+    "4|1706690000|1706690001|1706690100|00:10:00|COMPLETED|gres/gpu:1g.5gb=4,gres/gpu=4,node=1\n"
+    "5|1706690000|1706690001|1706690100|00:10:00|FAILED|cpu=9,gres/gpu:a100=2,node=2\n";
 
 constexpr std::string_view sacct_ends_seed =
     "AllocTRES|State|JobIDRaw|Submit|Start|End|\n"
@@ -214,7 +219,8 @@ constexpr std::string_view swf_seed =
     "; Version: 2.2\n"
     "   1      0     4 16206   7    -1    -1   7  43200    -1  1  3  1 -1  1 -1 -1 -1\n"
     "   2    600     1  25.5   1    -1    -1   1   3600    -1  0  4  1 -1  1 -1 -1 -1\n"
-    "   3    600     1    -1   1    -1    -1   1   3600    -1  5  4  1 -1  1 -1 -1 -1\n";
+    "   3    600     1    -1   1    -1    -1   1   3600    -1  5  4  1 -1  1 -1 -1 -1\n"
+    "   4    700     1    60  15    -1    -1  15   3600    -1  1  4  1 -1  1 -1 -1 -1\n";
 
 constexpr std::string_view smi_seed =
     "$ nvidia-smi mig -lgi; nvidia-smi mig -lci\n"
