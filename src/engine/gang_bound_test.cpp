@@ -59,7 +59,7 @@ class TrueTimes final : public JobFacts {
   std::map<JobId, JobId> leaders_;
 };
 
-/// One random run, with an account of its own of who is where.
+/// One random run, with an account of its own of what is where.
 class OneRun {
  public:
   OneRun(std::uint64_t seed, const std::string& spec)

@@ -153,6 +153,9 @@ TEST(Bench, PlacementDecidesTheSameInEveryWay) {
   }
   EXPECT_EQ(json("bench simulation --gpus 20 --jobs 500")["runs"][0]["no_index_identical"], true);
   EXPECT_EQ(json("bench admission --gpus 50")["runs"][0]["identical"], true);
+  const Json gangs = json("bench gangs --gpus 16")["runs"][0];
+  for (const char* figure : {"no_us", "start_us", "keep_us"})
+    EXPECT_GT(gangs[figure], 0.0) << figure;
 }
 
 TEST(Reproduce, TamingWritesItsPage) {
