@@ -122,9 +122,14 @@ void JobLifecycle::tell_to_end(LiveJob& job, std::int64_t number) {
   const JobKey key = attempt.record.key;
   attempt.stop_at.reset();
   if (!job.record.has_process()) return process_ended(job, number, judge_given_up(job, number));
-  if (signals_first(job.record.spec, attempt, *attempt.record.end))
-    return book_.later([this, key] { signal_now(key); });
-  book_.later([this, key] { stop_now(key); });
+  // That it has begun may be heard of in between.
+  book_.later([this, key] {
+    const LiveJob* told = node_.find(key.job);
+    if (told == nullptr || !told->attempts.contains(key.attempt)) return;
+    const LiveAttempt& ends = told->attempts.at(key.attempt);
+    if (signals_first(told->record.spec, ends, *ends.record.end)) return signal_now(key);
+    stop_now(key);
+  });
 }
 
 /// Its time begins now, and not when it was decided: the store may not have written for a while.
