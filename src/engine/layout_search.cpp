@@ -7,6 +7,8 @@
 #include <queue>
 #include <tuple>
 
+#include "placement/gang_room.hpp"
+
 namespace cleave {
 
 namespace {
@@ -280,6 +282,10 @@ bool better(const LayoutScore& a, const LayoutScore& b, LayoutGoal goal) {
 Result<ExpectedWork> expected_work(const SchedulerSetup& setup) {
   auto expected =
       setup.facts == nullptr ? std::vector<JobFacts::Expected>() : setup.facts->expected();
+  // Jobs of whole GPUs will be rejected.
+  std::erase_if(expected, [&](const JobFacts::Expected& one) {
+    return asks_for_whole(setup.requests[one.request].request);
+  });
   if (expected.empty())
     return fail(ErrorKind::bad_usage, "layout", "layout=best needs to know all jobs beforehand",
                 "give a layout, or simulate a workload");
@@ -290,19 +296,24 @@ Result<ExpectedWork> expected_work(const SchedulerSetup& setup) {
   ExpectedWork work;
   work.groups = instance_groups(setup.fleet.graphs());
   std::map<RequestId, std::uint32_t> seen;
-  for (const auto& [job, request, arrival] : expected) {
+  const auto add = [&](const JobFacts::Expected& one) {
     const auto [entry, fresh] =
-        seen.try_emplace(request, static_cast<std::uint32_t>(work.holding.size()));
-    if (fresh) work.holding.push_back(groups_among(setup.requests[request].holds, work.groups));
-    work.arrivals.push_back(arrival);
+        seen.try_emplace(one.request, static_cast<std::uint32_t>(work.holding.size()));
+    if (fresh) work.holding.push_back(groups_among(setup.requests[one.request].holds, work.groups));
+    work.arrivals.push_back(one.arrival);
     work.wants.push_back(entry->second);
     const std::size_t row = work.times.size();
     work.times.resize(row + work.groups.size(), ExpectedWork::cannot_run);
     for (const std::uint16_t group : work.holding[entry->second])
       if (const auto time =
-              setup.facts->time_on(job, work.groups[group].kind, work.groups[group].profile))
+              setup.facts->time_on(one.job, work.groups[group].kind, work.groups[group].profile))
         work.times[row + group] = *time;
-  }
+  };
+  // Each place of several counts as a job.
+  for (const JobFacts::Expected& one : expected)
+    for (std::uint32_t left = setup.requests[one.request].request.places;
+         left > 0 && work.jobs() < most_expected; --left)
+      add(one);
   work.least_after_s.resize(work.jobs() + 1, 0);
   for (std::size_t job = work.jobs(); job-- > 0;) {
     std::optional<Duration> least;
