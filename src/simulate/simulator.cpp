@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <unordered_map>
 #include <utility>
 
 #include "base/format.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
 #include "physics/allocation.hpp"
-#include "physics/instance_sharing.hpp"
 #include "simulate/account.hpp"
 #include "simulate/agenda.hpp"
 #include "simulate/energy_account.hpp"
@@ -23,6 +21,7 @@
 #include "simulate/outages.hpp"
 #include "simulate/processes.hpp"
 #include "simulate/rates.hpp"
+#include "simulate/run_memory.hpp"
 #include "simulate/service_watch.hpp"
 #include "simulate/slices_held.hpp"
 #include "simulate/stop_costs.hpp"
@@ -67,6 +66,7 @@ class Simulation {
                options.world.mig_switch),
         rates_(workload, processes_, fleet_, options.world, world_),
         memory_(workload, options.seed),
+        run_memory_(workload, processes_, memory_, world_, rates_),
         costs_(options.stops, workload, memory_, world_),
         facts_(workload, rates_.table(), fleet_, request_ids_,
                spec.row->truth ? nullptr : options.applications.get(),
@@ -441,66 +441,9 @@ class Simulation {
     return *world_.graph(world_[run.gpu]).geometry()[run.placement].profile;
   }
 
-  /// What the job could use where it runs; nullopt where it is unknown.
-  std::optional<MiB> capacity(JobId id, const JobRun& run) const {
-    const Geometry& geometry = world_.graph(world_[run.gpu]).geometry();
-    if (run.mode == RunMode::whole) return geometry.model().largest().usable;
-    if (run.mode == RunMode::shared) return left_by_others_.at(id);
-    return geometry[run.placement].profile->usable;
-  }
-
-  /// What a job that begins on a shared instance could use: those that are there keep what they
-  /// need at most, and each process has its context.
-  std::optional<MiB> left_by_others(const JobRun& run) const {
-    const auto usable = profile_of(run).usable;
-    if (!usable) return std::nullopt;
-    MiB taken;
-    int processes = 1;
-    for (const JobId id : rates_.jobs_on(run.gpu)) {
-      const JobRun& other = *runs_.find(id);
-      if (other.mode != RunMode::shared || other.placement != run.placement) continue;
-      taken += memory_.most_held(index(processes_.job_of(id))).value_or(MiB{0});
-      ++processes;
-    }
-    return std::max(MiB{0}, *usable - taken - sharing_memory(share_of(run).mode, processes));
-  }
-
-  /// What a job that ran out of memory beside others is said to have had. The first time what it
-  /// had; then it needs as much as it would have alone (usable_alone), and if that was not enough
-  /// either, others need more than they said: each time it is the next size.
-  std::optional<MiB> had_beside_others(JobId id, const JobRun& run) const {
-    const auto had = capacity(id, run);
-    const ResolvedRequest& request = requests_[engine_->request_of(processes_.job_of(id))];
-    if (!request.request.at_least) return had;
-    const SimulatedGpu& gpu = world_[run.gpu];
-    const auto alone = usable_alone(request, gpu.kind, world_.graph(gpu).geometry());
-    const auto here = profile_of(run).usable;
-    return alone && here ? std::max(had, std::optional(std::min(*alone, *here))) : had;
-  }
-
   /// What a process that runs out of memory is said to have had.
   std::optional<MiB> had(JobId id, const JobRun& run) const {
-    if (run.mode == RunMode::whole) return std::nullopt;
-    return run.mode == RunMode::shared ? had_beside_others(id, run) : capacity(id, run);
-  }
-
-  /// The share of its job's work at which the process runs out of memory there; by itself it has
-  /// this speed.
-  double dies_at(JobId id, const JobRun& run, double speed) const {
-    if (!(speed > 0)) return run.done;
-    const auto* size = std::get_if<BySize>(&workload_.requests[job(id).request].wanted);
-    const bool grows = memory_.grows(job(id));
-    if (size == nullptr && !grows) return beyond_its_work;
-    const auto has = capacity(id, run);
-    if (!has) return beyond_its_work;
-    if (grows) {
-      const auto all = static_cast<double>(memory_.iterations(job(id)));
-      const auto from = static_cast<std::int64_t>(run.done * all) + 1;
-      const auto beyond = memory_.first_beyond(index(processes_.job_of(id)), *has, from);
-      return beyond ? std::max(run.done, static_cast<double>(*beyond - 1) / all) : beyond_its_work;
-    }
-    const bool fits = size->memory <= *has || rates_.table().host_memory(job(id), has);
-    return fits ? beyond_its_work : run.done;
+    return run_memory_.had(id, run, requests_[engine_->request_of(processes_.job_of(id))]);
   }
 
   // What the jobs of a GPU share.
@@ -661,11 +604,12 @@ class Simulation {
   double take_memory(JobId id, const JobRun& run, double speed) {
     if (run.mode == RunMode::shared) {
       ++summary_.shared_starts;
-      left_by_others_[id] = left_by_others(run);
+      run_memory_.share(id, run, runs_);
     }
     if (rates_.table().may_offload(job(id)))
-      summary_.offloads += rates_.table().host_memory(job(id), capacity(id, run)) > MiB{0} ? 1 : 0;
-    return dies_at(id, run, speed);
+      summary_.offloads +=
+          rates_.table().host_memory(job(id), run_memory_.capacity(id, run)) > MiB{0} ? 1 : 0;
+    return run_memory_.dies_at(id, run, speed);
   }
 
   void observe_start(JobId id, const JobRun& run) {
@@ -921,7 +865,7 @@ class Simulation {
       account_.ran(index(id), {time, start, restore}, work);
       if (account_.counts_memory())
         for_each_process(id, [&](JobId process, const JobRun& its) {
-          account_.resident(index(id), time, work, capacity(process, its));
+          account_.resident(index(id), time, work, run_memory_.capacity(process, its));
         });
       if (options_.applications != nullptr && ending == Ending::finished && before == 0)
         compare_times(id, run, time - start - restore);
@@ -984,7 +928,7 @@ class Simulation {
     const auto generation = run.generation;
     const JobId process = first_to_run_out(id);
     engine_->on(MemoryReported{process, memory_.report(index(id), iteration),
-                               capacity(process, runs_[process])},
+                               run_memory_.capacity(process, runs_[process])},
                 now_, commands_);
     const auto runs_on = [](const Command& command) {
       return std::holds_alternative<WarnOfMemory>(command);
@@ -1391,7 +1335,8 @@ class Simulation {
       if (!(run.speed > 0) && !withholds_memory_)
         return fail(ErrorKind::internal, job(what.job).id,
                     "the scheduler moves a job where it cannot run", report_it);
-      if (!same_size || !(run.speed > 0)) set_death(what.job, dies_at(what.job, run, run.speed));
+      if (!same_size || !(run.speed > 0))
+        set_death(what.job, run_memory_.dies_at(what.job, run, run.speed));
       if (const auto programmed = program(what.job); !programmed) return programmed;
     }
     retime(left);
@@ -1530,6 +1475,7 @@ class Simulation {
   World world_;
   Rates rates_;
   MemoryTruth memory_;
+  RunMemory run_memory_;
   StopCosts costs_;
   KnownJobs facts_;
   Outages outages_;
@@ -1556,9 +1502,7 @@ class Simulation {
   std::vector<double> deaths_;         // by job, see death_of; empty: none dies
   std::vector<Duration> slow_starts_;  // by job; empty: no process starts slowly
   std::vector<Duration> restores_;     // by job; empty: none was restored by its memory
-  /// What jobs on shared instances could use when they began.
-  std::unordered_map<JobId, std::optional<MiB>> left_by_others_;
-  std::vector<Instant> stopped_at_;  // by GPU, when a job last had to stop; empty: nowhere yet
+  std::vector<Instant> stopped_at_;    // by GPU, when a job last had to stop; empty: nowhere yet
   std::optional<Error> beyond_;  // a job that became so slow that the clock does not reach its end
   std::size_t arrived_ = 0, running_ = 0, absent_ = 0, wakes_ = 0, steps_ = 0;
   RunSummary summary_;
