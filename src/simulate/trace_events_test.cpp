@@ -14,6 +14,7 @@
 #include "model/workload_file.hpp"
 #include "simulate/event_log.hpp"
 #include "simulate/generate/generate.hpp"
+#include "simulate/random_places_test.hpp"
 #include "simulate/simulator.hpp"
 
 namespace cleave {
@@ -88,9 +89,11 @@ void expect_valid(const Json& document) {
   for (const auto& [id, ends] : flows) EXPECT_EQ(ends, "sf") << id;
 }
 
+/// Of jobs of several places once.
 std::size_t count(const std::vector<Json>& events, std::string_view name) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(events, [&](const Json& event) { return event["event"] == name; }));
+  return static_cast<std::size_t>(std::ranges::count_if(events, [&](const Json& event) {
+    return event["event"] == name && event.value("rank", 0) == 0;
+  }));
 }
 
 TEST(TraceEvents, AJobByHand) {
@@ -131,7 +134,8 @@ TEST(TraceEvents, ValidUnderFaultsAndEveryScheduler) {
       options.faults.repair = std::chrono::minutes{20};
       options.faults.job_failure = 0.1;
       options.process_start = std::chrono::seconds{3};
-      const Workload workload = *generate_workload("lab-day", seed);
+      Workload workload = *generate_workload("lab-day", seed);
+      if (seed % 2 == 0) ask_for_several(workload, seed, 3);
       const Written run = written(fleet_of("3xA100-40GB"), workload, spec, options);
       expect_valid(run.trace);
       const RunSummary& s = run.summary;
