@@ -98,8 +98,7 @@ class Static final : public Scheduler, private QueueHost {
   bool seats_all(RequestId request) override { return queue_.could_seat(*this, request); }
   bool serves(RequestId request) override {
     const Request& asked = (*requests_)[request].request;
-    if (asks_for_whole(asked) || (shared_ && asked.places > 1))
-      return false;
+    if (asks_for_whole(asked) || (shared_ && asked.places > 1)) return false;
     return are_some(groups_for(request)) || are_some(groups_with_offload(request));
   }
 
