@@ -235,7 +235,9 @@ JobVerdict judge_run(const LiveJob& job, std::span<const LiveJob* const> process
                          std::nullopt);
   }
   const auto done = [](const LiveJob* process) {
-    return !process->record.has_process() ||
+    if (!process->record.has_process()) return true;
+    // After a loss of power there may be no trace of one.
+    return !process->attempts.empty() &&
            std::ranges::all_of(process->attempts, [](const auto& attempt) {
              return attempt.second.over && is_done(attempt.second.over->verdict);
            });

@@ -477,6 +477,8 @@ TEST(Runs, AreDoneWhenEachProcessHasDoneItsWork) {
   EXPECT_EQ(pair.judged().exit_code, 0);
   pair.ends(pair.second, Kind::carry_on);
   EXPECT_NE(pair.judged().state, JobState::finished) << "the second was stopped";
+  pair.second.attempts.clear();
+  EXPECT_NE(pair.judged().state, JobState::finished) << "of the second there is no trace";
 }
 
 TEST(Runs, OfWholeGpusAreDoneWithTheFirstProcess) {
