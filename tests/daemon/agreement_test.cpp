@@ -83,13 +83,14 @@ std::map<std::string, double> table_of(const std::array<double, 5>& speeds) {
   return table;
 }
 
-enum class Course { moves, grows, starves };
+enum class Course { moves, grows, starves, stays };
 
 struct BatchJob {
   std::string id, profile;  // an empty profile: nothing is asked for
   double seconds = 0;       // on the whole GPU
   Course course{};
   Speeds speeds;
+  int places = 1;  // instances at a time
 };
 
 /// Random sizes and times, 0.4 to 2.2 s on the instance that a job asks for or ends up on.
@@ -121,6 +122,23 @@ std::vector<BatchJob> batch(std::uint64_t seed) {
   return jobs;
 }
 
+/// Jobs of one to four instances.
+std::vector<BatchJob> batch_of_gangs(std::uint64_t seed) {
+  Random random(seed);
+  std::vector<BatchJob> jobs;
+  for (std::size_t i = 0; i < 14; ++i) {
+    BatchJob& job = jobs.emplace_back();
+    job.id = fmt::format("gang-{}", i);
+    job.speeds = speeds_of("resnet", 256);
+    job.course = Course::stays;
+    const std::size_t size = random.below(2);
+    job.profile = sizes[size];
+    job.places = static_cast<int>(1 + random.below(4));
+    job.seconds = (0.6 + 1.2 * random.uniform()) * job.speeds.measured[size];
+  }
+  return jobs;
+}
+
 constexpr int iterations = 100, growing_iterations = 40;
 
 std::string workload_of(const std::vector<BatchJob>& jobs, std::array<double, 5> Speeds::*speeds) {
@@ -128,6 +146,7 @@ std::string workload_of(const std::vector<BatchJob>& jobs, std::array<double, 5>
   for (const BatchJob& job : jobs) {
     Json line{{"id", job.id}, {"duration_s", job.seconds}, {"speed", table_of(job.speeds.*speeds)}};
     if (!job.profile.empty()) line["profile"] = job.profile;
+    if (job.places > 1) line["instances"] = job.places;
     line["progress"] = job.course == Course::moves ? "checkpoint" : "none";
     if (job.course == Course::grows)
       line["memory"] = {
@@ -163,6 +182,7 @@ Json submission_of(const BatchJob& job, const std::string& checkpoint) {
             {"name", job.id},
             {"progress", job.course == Course::moves ? "checkpoint" : "none"},
             {"restartable", job.course != Course::moves}};
+  if (job.places > 1) body["instances"] = job.places;
   if (!job.profile.empty()) body["profile"] = job.profile;
   return body;
 }
@@ -293,6 +313,23 @@ TEST(DaemonAgreement, BatchesWithMovesAndRestartsTakeAsLongAsSimulated) {
   if (sanitized) return;
   for (const std::int64_t each : {was.moved, was.early, was.starved})
     EXPECT_GT(each, 0) << "otherwise this shows nothing";
+}
+
+/// All processes of a job begin and end together, there and here.
+TEST(DaemonAgreement, JobsOfSeveralInstancesTakeAsLongAsSimulated) {
+  const testing_program::Scratch scratch;
+  Result was, expected;
+  for (const std::uint64_t seed : {1U, 2U}) {
+    Batch each;
+    each.jobs = batch_of_gangs(seed);
+    each.run(scratch, seed);
+    print(fmt::format("{} jobs of several instances", each.jobs.size()), each.was, each.measured);
+    was += each.was;
+    expected += each.measured;
+  }
+  const double tolerance = sanitized ? 100 : 15;
+  EXPECT_LT(std::abs(off(was.makespan, expected.makespan)), tolerance);
+  EXPECT_LT(std::abs(off(was.turnaround, expected.turnaround)), tolerance);
 }
 
 }  // namespace
