@@ -49,7 +49,7 @@ World::World(const Fleet& start, std::optional<Duration> each, std::optional<std
   }
   if (mig_switch_ == Duration::zero()) return;
   for (const SimulatedGpu& gpu : gpus_)
-    modes_.push_back(gpu.existing != 0 ? MigMode::on : MigMode::unset);
+    modes_.push_back(gpu.existing != 0 ? WorldMigMode::on : WorldMigMode::unset);
 }
 
 Instant World::when_free(GpuId id, PlacementId placement, Instant now) const {
@@ -74,10 +74,10 @@ Result<void> World::destroy(GpuId id, PlacementId placement, Instant now) {
   return {};
 }
 
-Duration World::switched(GpuId gpu, MigMode mode) {
+Duration World::switched(GpuId gpu, WorldMigMode mode) {
   if (modes_.empty()) return Duration::zero();
-  const MigMode before = std::exchange(modes_[index(gpu)], mode);
-  return before == mode || before == MigMode::unset ? Duration::zero() : mig_switch_;
+  const WorldMigMode before = std::exchange(modes_[index(gpu)], mode);
+  return before == mode || before == WorldMigMode::unset ? Duration::zero() : mig_switch_;
 }
 
 Duration World::strayed(Duration median, GpuId gpu, bool creates) const {
@@ -114,7 +114,7 @@ Result<void> World::create(GpuId id, PlacementId placement, Instant now) {
     const Instant clear = std::max(now, gpu.cleared);
     if (jitter_) ++batches_of_[index(id)];
     gpu.batch_from = each_ ? clear : std::max(gpu.ready, clear) + destroy_batch_time(id);
-    gpu.batch_from += switched(id, MigMode::on);
+    gpu.batch_from += switched(id, WorldMigMode::on);
     gpu.destroyed = {};
     // Those of the batch before may still be in the making.
     if (gpu.ready > now)
@@ -191,7 +191,7 @@ Result<Instant> World::start_whole(GpuId id, Instant now) {
   if (!gpu.destroyed.empty())
     gpu.ready = std::max({gpu.ready, gpu.cleared, now}) + destroy_batch_time(id);
   gpu.destroyed = {};
-  const Duration off = switched(id, MigMode::off);
+  const Duration off = switched(id, WorldMigMode::off);
   if (off > Duration::zero()) gpu.ready = std::max(gpu.ready, now) + off;
   return std::max(gpu.ready, now);
 }

@@ -17,7 +17,7 @@ namespace cleave {
 
 /// Whether a GPU can be partitioned. At the beginning it is as its first use wants it, unless it
 /// has instances.
-enum class MigMode : std::uint8_t { unset, on, off };
+enum class WorldMigMode : std::uint8_t { unset, on, off };
 
 /// One GPU: which instances exist, which of them run a job, and from when its driver is free to
 /// change it again. GPUs are touched in no order: one is one cache line.
@@ -96,7 +96,7 @@ class World {
  private:
   SimulatedGpu& at(GpuId gpu) { return gpus_[index(gpu)]; }
   /// Until it is switched, from the other mode; zero where it is in this one.
-  Duration switched(GpuId gpu, MigMode mode);
+  Duration switched(GpuId gpu, WorldMigMode mode);
   [[nodiscard]] Duration create_batch_time(GpuId gpu) const;
   [[nodiscard]] Duration destroy_batch_time(GpuId gpu) const;
   /// A time that strays from its median, for each batch of a GPU anew.
@@ -118,7 +118,7 @@ class World {
   std::optional<Duration> each_;
   std::optional<std::uint64_t> jitter_;
   Duration mig_switch_;
-  std::vector<MigMode> modes_;             // by GPU; empty where switching takes no time
+  std::vector<WorldMigMode> modes_;        // by GPU; empty where switching takes no time
   std::vector<std::uint32_t> batches_of_;  // by GPU; empty without jitter
   /// What one instance takes to create and to destroy: nearly every batch is of one.
   struct Takes {
