@@ -201,7 +201,8 @@ void Account::write(RunSummary& summary, std::optional<double> usable_mib, const
   summary.restore_s = restore_s_;
   summary.lost_work_s = lost_s_;
   const double seconds = in_seconds(summary.makespan);
-  if (resident_known_ && usable_mib && seconds > 0)
+  // Services may hold memory after the end that the makespan has.
+  if (resident_known_ && usable_mib && seconds > 0 && workload_->services.empty())
     summary.memory_used_utilization = resident_mib_seconds_ / (*usable_mib * seconds);
 }
 

@@ -46,6 +46,18 @@ std::optional<MiB> RunMemory::had(JobId process, const JobRun& run,
                                      : capacity(process, run);
 }
 
+namespace {
+
+/// Of a lease that shrinks: what it holds while it is idle. On so small an instance it works as
+/// well as it can until there is room for more. `details` may be null.
+std::optional<MiB> least_memory(const JobDetails* details) {
+  if (details == nullptr || !details->lease) return std::nullopt;
+  const LeaseTerms& lease = *details->lease;
+  return lease.then == LeaseTerms::Then::shrink ? lease.idle_memory : std::nullopt;
+}
+
+}  // namespace
+
 double RunMemory::dies_at(JobId process, const JobRun& run, double speed) const {
   if (!(speed > 0)) return run.done;
   const JobId id = processes_->job_of(process);
@@ -61,7 +73,8 @@ double RunMemory::dies_at(JobId process, const JobRun& run, double speed) const 
     const auto beyond = truth_->first_beyond(index(id), *has, from);
     return beyond ? std::max(run.done, static_cast<double>(*beyond - 1) / all) : beyond_its_work;
   }
-  const bool fits = size->memory <= *has || rates_->table().host_memory(job, has);
+  const bool fits = least_memory(workload_->details_of(job)).value_or(size->memory) <= *has ||
+                    rates_->table().host_memory(job, has);
   return fits ? beyond_its_work : run.done;
 }
 

@@ -76,7 +76,8 @@ TEST(Services, EndWhenTheySayWhetherTheyRunOrWait) {
     EXPECT_EQ(alone.outcomes[0].end, JobOutcome::End::finished);
     // A batch that may not be stopped is in its way to the end.
     const std::string stays =
-        R"({"id": "a", "profile": "7g.40gb", "flat": true, "duration_s": 500, "restartable": false})";
+        R"({"id": "a", "profile": "7g.40gb", "flat": true, "duration_s": 500, )"
+        R"("restartable": false})";
     const Ran beside = run(std::string(web) + stays, spec);
     EXPECT_EQ(on_target_s(beside), 0);
     EXPECT_EQ(beside.summary.services[0].time, 100s);
@@ -96,8 +97,8 @@ TEST(Services, BatchesMakeRoomAndLoseOnlyWhatTheySay) {
     EXPECT_EQ(on_target_s(restarted), 100);
     EXPECT_EQ(restarted.outcomes[0].turnaround, 210s) << "50 s are lost, it starts again at 150 s";
     EXPECT_EQ(restarted.summary.restarts, 1U);
-    const Ran saved = with(
-        R"({"id": "a", "profile": "7g.40gb", "flat": true, "duration_s": 60, "progress": "checkpoint"})");
+    const Ran saved = with(R"({"id": "a", "profile": "7g.40gb", "flat": true, "duration_s": 60, )"
+                           R"("progress": "checkpoint"})");
     EXPECT_EQ(on_target_s(saved), 85) << "it waits until the checkpoint is written";
     EXPECT_EQ(saved.summary.checkpoints, 1U);
     EXPECT_EQ(saved.outcomes[0].turnaround, 175s) << "15 s to read it, and 10 s of work";
@@ -125,12 +126,13 @@ TEST(Services, AreRestartedWhenTheirGpuIsLost) {
 TEST(Leases, AreGivenBackWhenIdle) {
   for (const std::string& spec : takers) {
     SCOPED_TRACE(spec);
-    const Ran ran = run(
-        R"({"id": "nb", "arrival_s": 1, "profile": "7g.40gb", "duration_s": 1000, "lease": {"idle_after_s": 100, )"
-        R"("starts_within_s": 5, "active": [{"from_s": 10, "to_s": 50}, {"from_s": 120, "to_s": 200}]}})"
-        "\n"
-        R"({"id": "a", "profile": "7g.40gb", "flat": true, "duration_s": 10, "restartable": false})",
-        spec);
+    const Ran ran = run(R"({"id": "nb", "arrival_s": 1, "profile": "7g.40gb", "duration_s": 1000, )"
+                        R"("lease": {"idle_after_s": 100, "starts_within_s": 5, )"
+                        R"("active": [{"from_s": 10, "to_s": 50}, {"from_s": 120, "to_s": 200}]}})"
+                        "\n"
+                        R"({"id": "a", "profile": "7g.40gb", "flat": true, "duration_s": 10, )"
+                        R"("restartable": false})",
+                        spec);
     EXPECT_EQ(ran.summary.makespan, 310s) << "held from 10 s for 300 s";
     EXPECT_EQ(ran.summary.leases, 1U);
     EXPECT_EQ(ran.summary.leases_in_time, 0.0);

@@ -221,17 +221,20 @@ class Simulation {
     --timed_left_;
     note_end();
     if (!account_.open(index(id))) return;
-    ++summary_.events;
     if (!runs_.has(id) || runs_[id].mode == RunMode::none) {
       runs_.close(id);
       return engine_->on(Cancelled{id}, now_, commands_);
     }
-    const RunEvent event = event_of(RunEvent::Kind::finished, id, runs_[id]);
-    leave(id, Ending::finished);
-    observe([&] { return event; });
-    account_.finished(index(id), now_);
+    finish_replica(id);
     runs_.close(id);
     engine_->on(Finished{id}, now_, commands_);
+  }
+
+  void finish_replica(JobId id) {
+    ++summary_.events;
+    observe([&] { return event_of(RunEvent::Kind::finished, id, runs_[id]); });
+    leave(id, Ending::finished);
+    account_.finished(index(id), now_);
   }
 
   /// Those that serve at the end of the run have done what was wanted of them.
@@ -239,9 +242,7 @@ class Simulation {
     for (std::size_t i = 0; i < workload_.jobs.size(); ++i) {
       const auto id = static_cast<JobId>(i);
       if (!is_replica(id) || !runs_.has(id) || runs_[id].mode == RunMode::none) continue;
-      observe([&] { return event_of(RunEvent::Kind::finished, id, runs_[id]); });
-      leave(id, Ending::finished);
-      account_.finished(i, now_);
+      finish_replica(id);
     }
     services_.end(over_at_.value_or(now_));
     summary_.services = services_.summaries();

@@ -41,7 +41,7 @@ void make_lease(Workload& workload, Job& job, Random& random) {
     lease.idle_memory = MiB{1000};
   }
   details.lease = lease;
-  details.keeps = Keeps::checkpoint;
+  details.keeps = Keeps::stateless;  // it moves by a replica, as the checker knows it
   SpeedModel speed;
   speed.flat = true;
   job.duration = seconds_below(random, 2000);

@@ -3,9 +3,9 @@
 //
 // CLEAVE_LAW_EVENTS is the number of events (arrivals and ends of jobs) for each scheduler; default
 // 400,000, an eighth for schedulers that search, and a twentieth of that in builds without
-// optimisation; `./test.sh --long` has ten million. CLEAVE_LAW_SEED is the first seed, as failures name it; with CLEAVE_LAW_EVENTS=1
-// only that one is run. CLEAVE_LAW_JOBS is the largest number of jobs in a scenario, and
-// CLEAVE_LAW_SHOW prints the events of a failed run.
+// optimisation; `./test.sh --long` has ten million. CLEAVE_LAW_SEED is the first seed, as failures
+// name it; with CLEAVE_LAW_EVENTS=1 only that one is run. CLEAVE_LAW_JOBS is the largest number of
+// jobs in a scenario, and CLEAVE_LAW_SHOW prints the events of a failed run.
 
 #include <gtest/gtest.h>
 

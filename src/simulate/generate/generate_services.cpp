@@ -17,8 +17,8 @@ namespace {
 // the hours of the day, people come in the morning and pause, batches come at any time.
 constexpr OptionRow rows[] = {
     {"services", "COUNT", "4", "services, of one to three replicas each"},
-    {"leases", "COUNT", "60", "notebooks, which people open from 8 to 18 o'clock"},
-    {"batches", "COUNT", "250", "batches, over the whole day"},
+    {"leases", "COUNT", "30", "notebooks, which people open from 8 to 18 o'clock"},
+    {"batches", "COUNT", "110", "batches, over the whole day"},
     {"stoppable", "SHARE", "0.9", "of the batches, may be stopped; of these, two thirds save"},
 };
 
@@ -75,7 +75,7 @@ class DayMaker {
     constexpr std::array<std::string_view, 3> profiles = {"1g.5gb", "2g.10gb", "3g.20gb"};
     Job job{.id = fmt::format("notebook-{}", number)};
     job.arrival = Instant{} + whole_ms(hour_s * (8 + 10 * random_.uniform()));
-    job.duration = whole_ms(draw_log_uniform(random_, 0.5, 6) * hour_s);
+    job.duration = whole_ms(draw_log_uniform(random_, 0.5, 4) * hour_s);
     LeaseTerms lease;
     lease.starts_within = std::chrono::seconds{60};
     lease.idle_after = std::chrono::minutes{15};
@@ -102,7 +102,7 @@ class DayMaker {
 
   void add_batch(std::int64_t number, double stoppable) {
     constexpr std::array<std::string_view, 4> profiles = {"1g.5gb", "2g.10gb", "3g.20gb",
-                                                          "7g.40gb"};
+                                                          "4g.20gb"};
     constexpr std::array<double, 4> shares = {0.4, 0.3, 0.2, 0.1};
     const std::string profile(profiles[random_.weighted(shares)]);
     Job job{.id = fmt::format("batch-{}", number)};
