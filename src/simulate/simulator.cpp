@@ -291,12 +291,14 @@ class Simulation {
 
   bool arrivals_left() const { return arrived_ < workload_.jobs.size(); }
 
-  /// When something happens next; `no_time` when nothing is left that could change anything.
+  /// When something happens next; `no_time` when nothing is left that could change anything. Where
+  /// only replicas without end run, a scheduler that wakes again and again changes nothing.
   Instant next_time() {
     while (!agenda_.empty() && outdated(agenda_.top())) agenda_.pop();
     if (over_at_ && !arrivals_left()) return no_time;
-    const bool agenda_counts = !agenda_.empty() && (arrivals_left() || running_ > endless_ ||
-                                                    timed_left_ > 0 || absent_ > 0 || wakes_ > 0);
+    const bool agenda_counts =
+        !agenda_.empty() && (arrivals_left() || running_ > endless_ || timed_left_ > 0 ||
+                             absent_ > 0 || (wakes_ > 0 && endless_ == 0));
     const Instant due = agenda_counts ? agenda_.top().at : no_time;
     return arrivals_left() ? std::min(due, workload_.jobs[arrived_].arrival) : due;
   }
@@ -1106,7 +1108,8 @@ class Simulation {
   /// Nothing runs and nothing is to come: only a GPU that returns, or the scheduler's own time, can
   /// change that.
   bool idle() const {
-    return !arrivals_left() && running_ == endless_ && timed_left_ == 0 && wakes_ == 0;
+    return !arrivals_left() && running_ == endless_ && timed_left_ == 0 &&
+           (wakes_ == 0 || endless_ > 0);
   }
 
   /// While nothing runs, losses that are drawn wait: among many GPUs one would always be absent,
