@@ -123,9 +123,13 @@ std::optional<std::string> nearest(std::string_view word, std::span<const std::s
 }
 
 std::string suggestion(std::string_view word, std::span<const std::string> known) {
-  if (const auto meant = nearest(word, known)) return fmt::format("did you mean '{}'?", *meant);
+  // They may come from a file.
+  if (const auto meant = nearest(word, known))
+    return fmt::format("did you mean '{}'?", shown(*meant));
   if (known.empty()) return "";
-  return fmt::format("one of: {}", fmt::join(known, ", "));
+  std::vector<std::string> words;
+  for (const std::string& each : known) words.push_back(shown(each));
+  return fmt::format("one of: {}", fmt::join(words, ", "));
 }
 
 bool valid_utf8(std::string_view text) {

@@ -179,7 +179,8 @@ TEST(Gangs, FailAndRunOutOfMemoryTogether) {
   EXPECT_EQ(failed.told.of(Kind::failed).size(), 4U);
   // It holds 5,000 MiB at first and 10,000 in the end: on 1g.5gb it dies at once, on 2g.10gb later.
   const std::string grows =
-      R"({"id": "wide", "duration_s": 100, "profile": "1g.5gb", "speed": {"1g.5gb": 1, "2g.10gb": 1, "3g.20gb": 1}, )"
+      R"({"id": "wide", "duration_s": 100, "profile": "1g.5gb", )"
+      R"("speed": {"1g.5gb": 1, "2g.10gb": 1, "3g.20gb": 1}, )"
       R"("memory": {"base_mib": 4000, "per_iteration_mib": 100, "iterations": 60}})"
       "\n";
   const Ran grown = ran("2xA100-40GB", grows, {3});

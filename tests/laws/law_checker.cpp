@@ -319,9 +319,10 @@ const Request& LawChecker::request_of(const RunEvent& event) const {
 
 void LawChecker::started(const RunEvent& event) {
   JobAccount& account = jobs_[index(*event.job)];
+  if (!may_start(event)) return;
   if (!event.until || *event.until < event.at)
     return violation(event, "it begins before it is started");
-  if (account.here == 0 ? !begins(event) : !begins_with_others(event)) return;
+  account.here == 0 ? begins(event) : begins_with_others(event);
   check_memory(event);
   Gpu& gpu = gpus_[index(*event.gpu)];
   event.placement ? started_on_instance(event) : started_on_whole_gpu(event, gpu);
@@ -341,16 +342,20 @@ void LawChecker::started(const RunEvent& event) {
   }
 }
 
-bool LawChecker::begins_with_others(const RunEvent& event) {
+bool LawChecker::may_start(const RunEvent& event) {
   const JobAccount& account = jobs_[index(*event.job)];
-  const bool all = account.here == account.seats.size();
-  if (all || account.seats[event.rank.value_or(0)].taken) {
-    violation(event, "it runs already");
-    return false;
-  }
+  const bool waits = account.here == 0 && account.state == JobState::waiting;
+  const bool rest_waits = account.here > 0 && account.here < account.seats.size() &&
+                          !account.seats[event.rank.value_or(0)].taken;
+  if (waits || rest_waits) return true;
+  violation(event, account.here > 0 ? "it runs already" : "it does not wait");
+  return false;
+}
+
+void LawChecker::begins_with_others(const RunEvent& event) {
+  const JobAccount& account = jobs_[index(*event.job)];
   if (account.started != event.at || account.begin != *event.until || account.leaves)
     violation(event, "it does not begin with the others of its job");
-  return true;
 }
 
 void LawChecker::check_together(const RunEvent& event) {
@@ -368,12 +373,8 @@ void LawChecker::check_together(const RunEvent& event) {
     violation(event, "two of its processes are on one GPU");
 }
 
-bool LawChecker::begins(const RunEvent& event) {
+void LawChecker::begins(const RunEvent& event) {
   JobAccount& account = jobs_[index(*event.job)];
-  if (account.state != JobState::waiting) {
-    violation(event, "it does not wait");
-    return false;
-  }
   in_turn_.erase(turn(*event.job));
   if (!account.begun) check_order(event);
   account.begun = true;
@@ -388,7 +389,6 @@ bool LawChecker::begins(const RunEvent& event) {
   account.resumed = false;
   account.ran_out_last = account.warned = false;
   account.speed = std::numeric_limits<double>::infinity();
-  return true;
 }
 
 void LawChecker::started_on_instance(const RunEvent& event) {

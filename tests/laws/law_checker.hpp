@@ -138,9 +138,10 @@ class LawChecker final : public RunObserver {
   void warned(const RunEvent& event);
 
   /// The first process of the job starts, or of a job that has but one. False: it may not.
-  bool begins(const RunEvent& event);
+  bool may_start(const RunEvent& event);
+  void begins(const RunEvent& event);
   /// Another does.
-  bool begins_with_others(const RunEvent& event);
+  void begins_with_others(const RunEvent& event);
   /// All have started.
   void check_together(const RunEvent& event);
   void check_rules(const RunEvent& event, const Gpu& gpu);

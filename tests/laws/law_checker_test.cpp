@@ -303,7 +303,7 @@ TEST(LawChecker, RefusesEventsOnLostGpus) {
   expect_refused({
       {"the GPU is absent", [](Told& r) { r.erase(r.find(Kind::gpu_returned)); }},
       {"jobs are still on a lost GPU", [](Told& r) { r.erase(r.find(Kind::evicted)); }},
-      {"its GPU is not lost", [](Told& r) { r.events[11].kind = Kind::evicted; }},
+      {"no GPU of its job is lost", [](Told& r) { r.events[11].kind = Kind::evicted; }},
       {"the GPU is absent", [](Told& r) { r.insert_before(19, r.events[17]); }},
       {"it is there", [](Told& r) { r.insert_before(20, r.events[19]); }},
       {"there is no such instance",  // the former ones are gone
