@@ -19,6 +19,11 @@ ApiPlace place_view(const AttemptRecord& attempt, const GpuIndexOf& index_of) {
   return {attempt.gpu, index_of(attempt.gpu), attempt.device, attempt.profile, attempt.start};
 }
 
+/// The process of a job that may have ended otherwise, by another process.
+bool has_done_its_work(const AttemptRecord& attempt) {
+  return attempt.end == AttemptEnd::ended_itself && attempt.exit_code == 0;
+}
+
 MiB rounded_mebibytes(std::uint64_t bytes) {
   return whole_mib(bytes + bytes_per_mib / 2);
 }
@@ -107,6 +112,7 @@ ApiProcess process_view(const JobRecord& process, const AttemptRecord* attempt,
   view.held = !process.has_process();
   JobState state = process.state;
   if (attempt != nullptr) {
+    if (is_final(state) && !view.held && has_done_its_work(*attempt)) state = JobState::finished;
     view.instance = place_view(*attempt, index_of);
     view.memory = attempt->peak;
     view.exit_code = attempt->exit_code;

@@ -1,0 +1,45 @@
+#include "daemon/service/views.hpp"
+
+#include <gtest/gtest.h>
+
+namespace cleave {
+namespace {
+
+std::int64_t no_index(const std::string&) {
+  return 0;
+}
+
+/// The first of two processes of a job that is now in this state.
+ApiProcess view_of(JobState job, AttemptEnd end, std::optional<int> exit_code,
+                   Request each = {ByProfile{"1g.5gb"}, {}}, std::int64_t rank = 0) {
+  JobRecord process;
+  process.number = 5 + rank;
+  process.leader = rank == 0 ? 0 : 5;
+  process.state = job;
+  process.spec.request = std::move(each);
+  process.spec.request.places = 2;
+  AttemptRecord attempt;
+  attempt.end = end;
+  attempt.exit_code = exit_code;
+  return process_view(process, &attempt, nullptr, no_index);
+}
+
+TEST(ProcessView, SaysHowTheProcessEndedAndNotItsJob) {
+  for (const JobState job : {JobState::failed, JobState::cancelled, JobState::finished}) {
+    EXPECT_EQ(view_of(job, AttemptEnd::ended_itself, 0).state, "finished") << name(job);
+    EXPECT_EQ(view_of(job, AttemptEnd::gang, 143).state, name(job));
+    EXPECT_EQ(view_of(job, AttemptEnd::gang, 0).state, name(job)) << "it ended well when stopped";
+  }
+  EXPECT_EQ(view_of(JobState::failed, AttemptEnd::ended_itself, 7).state, "failed");
+  EXPECT_EQ(view_of(JobState::queued, AttemptEnd::ended_itself, 0).state, "queued")
+      << "the job runs again";
+}
+
+TEST(ProcessView, AGpuThatIsOnlyHeldIsAsItsJob) {
+  EXPECT_TRUE(view_of(JobState::failed, AttemptEnd::ended_itself, 0, {WholeGpu{}, {}}, 1).held);
+  EXPECT_EQ(view_of(JobState::failed, AttemptEnd::ended_itself, 0, {WholeGpu{}, {}}, 1).state,
+            "failed");
+}
+
+}  // namespace
+}  // namespace cleave
