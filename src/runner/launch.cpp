@@ -122,7 +122,8 @@ Result<Launch> parse_launch(std::string_view text, const std::string& place) {
   Launch launch;
   launch.key.job = in.integer("job", 1, most_number);
   launch.key.attempt = in.integer("attempt", 1, most_number);
-  launch.known_as = in.integer("known_as", 0, most_number);
+  // A daemon that was started before this program was replaced does not write it.
+  launch.known_as = in.integer_if("known_as", 0, most_number).value_or(0);
   launch.uid = static_cast<std::uint32_t>(in.integer("uid", 0, most_id));
   launch.gid = static_cast<std::uint32_t>(in.integer("gid", 0, most_id));
   for (const std::int64_t group : in.integers("groups", 0, most_id))

@@ -43,7 +43,7 @@ struct Launch {
 
 /// The JSON of a launch that passes the check.
 [[nodiscard]] std::string launch_text(const Launch& launch);
-/// Reads the JSON, which must have every key and no other and pass the check.
+/// Reads the JSON, which has no other keys and passes the check; `known_as` may be missing.
 [[nodiscard]] Result<Launch> parse_launch(std::string_view text, const std::string& place);
 /// The greatest size of such a file.
 inline constexpr std::int64_t longest_launch = 16 << 20;

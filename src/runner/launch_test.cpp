@@ -39,6 +39,18 @@ TEST(Launch, IsReadAsItWasWritten) {
   EXPECT_EQ(again->stop_grace, std::chrono::milliseconds(1234));
 }
 
+TEST(Launch, OfAnOlderDaemonIsRead) {
+  std::string text = launch_text(some_launch());
+  const std::string_view newer = "\"known_as\":10,";
+  const std::size_t at = text.find(newer);
+  ASSERT_NE(at, std::string::npos) << text;
+  text.erase(at, newer.size());
+  const auto launch = parse_launch(text, "launch.json");
+  ASSERT_TRUE(launch) << launch.error().text();
+  EXPECT_EQ(launch->known_as, 0) << "the job is known by its key";
+  EXPECT_EQ(launch->key, some_launch().key);
+}
+
 TEST(Launch, ThatNoProcessCouldBeStartedFromIsRefused) {
   const std::function<void(Launch&)> breaks[] = {
       [](Launch& l) { l.argv.clear(); },
