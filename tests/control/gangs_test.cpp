@@ -189,6 +189,27 @@ TEST_F(Gangs, OneThatEndsEarlyKeepsItsPlaceForTheOthers) {
   EXPECT_EQ(attempts(number)[0].lasted, 2s);
 }
 
+TEST_F(Gangs, ADaemonThatBeginsNamesTheProcessAndNotItsNumber) {
+  const JobNumber number = submit(four(), 30s);
+  run(5s);
+  ASSERT_EQ(record(number).state, JobState::running);
+  control.reset();
+  now += 40s;
+  jobs.advance_to(Instant{} + now);
+  begin();
+  run(5s);
+  EXPECT_EQ(record(number).state, JobState::finished);
+  const auto all = control->events_since(0);
+  EXPECT_TRUE(std::ranges::any_of(all, [&](const EventRecord& each) {
+    return each.text == fmt::format(
+                            "process 2 of job {} exited with 0 while the daemon was not "
+                            "running",
+                            number);
+  }));
+  for (const EventRecord& each : all)
+    EXPECT_EQ(each.text.find(fmt::format("job {} ", number + 2)), std::string::npos) << each.text;
+}
+
 TEST_F(Gangs, AreLostTogetherWithAGpu) {
   NewJob wanted = four(Together::spread);
   wanted.spec.request.places = 2;

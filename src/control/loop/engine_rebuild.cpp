@@ -68,8 +68,9 @@ void EngineRebuild::place_running_attempts() {
       node_.occupy(live.place, live.record.key);
       if (!live.record.end)
         book_.event("job-adopted",
-                    fmt::format("job {} runs on {}", number, node_.in_words(live.place)), &job,
-                    live.record.gpu);
+                    fmt::format("{} runs on {}", NodeState::in_words(job.record),
+                                node_.in_words(live.place)),
+                    &job, live.record.gpu);
     }
     for (const std::int64_t attempt : gone)
       lifecycle_.stop_attempt(job, attempt, AttemptEnd::lost, "its instance is gone");

@@ -98,12 +98,15 @@ void Startup::take_found(const FoundJob& found, const std::vector<JobKey>& over)
 void Startup::take_unknown(const FoundJob& found) {
   const JobKey key = found.key;
   const bool alive = found.state == FoundJob::State::alive;
+  const auto stored = book_.job(key.job);
+  const JobRecord* job = stored && *stored ? &**stored : nullptr;
   EventRecord said = book_.event_record(
       "job-unknown",
-      fmt::format("the store does not know attempt {} of job {}, {}", key.attempt, key.job,
+      fmt::format("the store does not know attempt {} of {}, {}", key.attempt,
+                  job != nullptr ? NodeState::in_words(*job) : fmt::format("job {}", key.job),
                   alive ? "which runs: it is stopped" : "whose folder is left as it is"),
       nullptr);
-  said.job = key.job;
+  said.job = job != nullptr ? job->job() : key.job;
   said.uid = 0;  // nobody's, as far as is known
   book_.event(std::move(said));
   if (!alive) return;
@@ -147,7 +150,7 @@ void Startup::take_ended(LiveJob& job, const FoundJob& found) {
     live.beyond = capacity && report.beyond(*capacity);
   }
   book_.event("job-ended-meanwhile",
-              fmt::format("job {} {} while the daemon was not running", job.record.number,
+              fmt::format("{} {} while the daemon was not running", NodeState::in_words(job.record),
                           in_words(found.outcome)),
               &job);
   processes_.ended(job, found.key.attempt, found.outcome);
