@@ -230,6 +230,17 @@ TEST_F(Gangs, AreLostTogetherWithAGpu) {
   EXPECT_EQ(record(number).failures, 0);
 }
 
+TEST_F(Gangs, TheExitCodeOfACancelledOneIsThatOfItsProcess) {
+  const JobNumber number = submit(gpus(2), 1000s);
+  run(5s);
+  ASSERT_EQ(record(number).state, JobState::running);
+  ASSERT_TRUE(control->cancel(number, "someone", moment()));
+  run(60s);
+  EXPECT_EQ(record(number).state, JobState::cancelled);
+  ASSERT_TRUE(attempts(number).at(0).exit_code);
+  EXPECT_EQ(record(number).exit_code, attempts(number).at(0).exit_code);
+}
+
 TEST_F(Gangs, AHeldGpuThatIsLostEndsTheJob) {
   const JobNumber number = submit(gpus(2), 1000s);
   run(5s);

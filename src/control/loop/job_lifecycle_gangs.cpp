@@ -26,7 +26,7 @@ void JobLifecycle::process_ended(LiveJob& job, std::int64_t number, const Attemp
   LiveAttempt& attempt = job.attempts.at(number);
   attempt.over = EndedProcess{verdict, clock_.wall()};
   node_.ended_runs.insert(whole.record.number);
-  if (!decides(attempt, verdict)) return;
+  if (!decides(job, attempt, verdict)) return;
   const bool starved = verdict.job.kind == JobVerdict::Kind::larger_instance;
   if (!whole.run_end) {
     whole.run_end = verdict.job;

@@ -212,7 +212,8 @@ bool is_done(const AttemptVerdict& verdict) {
   return verdict.job.kind == Kind::finish && verdict.job.state == JobState::finished;
 }
 
-bool decides(const LiveAttempt& attempt, const AttemptVerdict& verdict) {
+bool decides(const LiveJob& process, const LiveAttempt& attempt, const AttemptVerdict& verdict) {
+  if (!process.record.has_process() && verdict.end != AttemptEnd::lost) return false;
   return !is_done(verdict) && verdict.job.kind != Kind::nothing &&
          attempt.record.end != AttemptEnd::gang;
 }

@@ -59,8 +59,10 @@ struct EndRules {
 /// Whether the process has done its work, and well.
 [[nodiscard]] bool is_done(const AttemptVerdict& verdict);
 /// Whether this end of one of several processes decides what becomes of their job: not where it
-/// has done its work, or was stopped on account of another.
-[[nodiscard]] bool decides(const LiveAttempt& attempt, const AttemptVerdict& verdict);
+/// has done its work, or was stopped on account of another. A place without a process does so only
+/// where it is lost: else the process that saw it says how the run ended.
+[[nodiscard]] bool decides(const LiveJob& process, const LiveAttempt& attempt,
+                           const AttemptVerdict& verdict);
 /// What becomes of a job of several when all processes of a run have ended.
 [[nodiscard]] JobVerdict judge_run(const LiveJob& job, std::span<const LiveJob* const> processes);
 

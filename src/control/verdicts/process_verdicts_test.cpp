@@ -507,13 +507,25 @@ TEST(Runs, AreDecidedByTheProcessThatWasNotStoppedOnAccountOfAnother) {
   Pair pair;
   const LiveAttempt& attempt = first(pair.first);
   AttemptVerdict verdict;
-  EXPECT_FALSE(decides(attempt, verdict)) << "nothing becomes of the job";
+  EXPECT_FALSE(decides(pair.first, attempt, verdict)) << "nothing becomes of the job";
   verdict.job = {.kind = Kind::finish, .state = JobState::finished};
-  EXPECT_FALSE(decides(attempt, verdict)) << "it has done its work";
+  EXPECT_FALSE(decides(pair.first, attempt, verdict)) << "it has done its work";
   verdict.job.state = JobState::failed;
-  EXPECT_TRUE(decides(attempt, verdict));
+  EXPECT_TRUE(decides(pair.first, attempt, verdict));
   first(pair.first).record.end = AttemptEnd::gang;
-  EXPECT_FALSE(decides(attempt, verdict));
+  EXPECT_FALSE(decides(pair.first, attempt, verdict));
+}
+
+TEST(Runs, AreDecidedByAHeldGpuOnlyWhereItIsLost) {
+  Pair pair;
+  pair.second.record.spec.request.wanted = WholeGpu{};
+  const LiveAttempt& held = first(pair.second);
+  AttemptVerdict verdict;
+  verdict.job = {.kind = Kind::finish, .state = JobState::cancelled};
+  verdict.end = AttemptEnd::cancelled;
+  EXPECT_FALSE(decides(pair.second, held, verdict));
+  verdict.end = AttemptEnd::lost;
+  EXPECT_TRUE(decides(pair.second, held, verdict));
 }
 
 TEST(EarlyRestarts, CountForADay) {
