@@ -129,6 +129,10 @@ void OutputSink::write_all(std::string_view bytes) const {
 
 namespace {
 
+/// Between two questions whether another attempt has begun: a process of a job of several may be
+/// over long before its job is.
+constexpr auto first_pause = milliseconds(100), longest_pause = milliseconds(2000);
+
 /// What is known of a log that is followed.
 class LogFollower {
  public:
@@ -149,6 +153,7 @@ class LogFollower {
   const LogRequest& request_;
   std::int64_t attempt_ = 0, offset_ = 0, attempts_seen_ = 0;
   bool job_over_ = false;
+  milliseconds pause_ = first_pause;
 };
 
 Result<ApiJob> LogFollower::job() {
@@ -185,12 +190,15 @@ Result<bool> LogFollower::goes_on(bool attempt_over,
   if (now->attempts > attempt_ && attempt_over) {
     ++attempt_;
     offset_ = 0;
+    pause_ = first_pause;
     on_remark(fmt::format("attempt {} of job {}", attempt_, request_.job));
     return true;
   }
   if (job_over_ && (attempt_over || was_over)) return false;
-  if (attempt_over)
-    std::this_thread::sleep_for(milliseconds(100));  // the next attempt is not there yet
+  if (attempt_over) {
+    std::this_thread::sleep_for(pause_);  // the next attempt is not there yet
+    pause_ = std::min(2 * pause_, longest_pause);
+  }
   return true;
 }
 
