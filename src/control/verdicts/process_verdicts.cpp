@@ -24,6 +24,16 @@ JobVerdict rebuild(std::string why) {
   return {.kind = Kind::rebuild, .reason = std::move(why)};
 }
 
+/// As the subject of a reason: which of several processes it was is what people look for.
+std::string subject(const LiveJob& job) {
+  if (job.record.processes() == 1) return "it";
+  return fmt::format("process {}", job.record.rank());
+}
+
+std::string not_started(const LiveJob& job, const std::string& why) {
+  return fmt::format("{} could not be started: {}", subject(job), why);
+}
+
 /// A retry where one is left; else the job has failed.
 JobVerdict retry_or_fail(const JobRecord& job, const std::string& why, std::string if_none_left,
                          std::optional<int> exit_code) {
@@ -60,19 +70,19 @@ JobVerdict judge_unstartable(const LiveJob& job, std::int64_t number, const std:
   if (is_final(job.record.state)) return {};
   if (attempt.record.end) return judge_stopped(job, attempt, std::nullopt);
   if (another_counts(job, number)) return rebuild("a replica was not started");
-  return finished(JobState::failed, fmt::format("it could not be started: {}", why), std::nullopt);
+  return finished(JobState::failed, not_started(job, why), std::nullopt);
 }
 
 JobVerdict judge_out_of_memory(const LiveJob& job, const std::string& where, int code) {
   if (may_be_restarted(job.record.spec))
-    return {
-        .kind = Kind::larger_instance,
-        .reason = fmt::format("it ran out of memory on {} and waits for a larger instance", where),
-        .exit_code = code};
+    return {.kind = Kind::larger_instance,
+            .reason = fmt::format("{} ran out of memory on {} and waits for a larger instance",
+                                  subject(job), where),
+            .exit_code = code};
   return finished(
       JobState::failed,
-      fmt::format("it ran out of memory on {}; submit it with --restartable, or ask for more",
-                  where),
+      fmt::format("{} ran out of memory on {}; submit it with --restartable, or ask for more",
+                  subject(job), where),
       code);
 }
 
@@ -154,7 +164,7 @@ AttemptVerdict judge_end(const LiveJob& job, std::int64_t number, const ProcessO
   } else if (starved) {
     verdict.job = judge_out_of_memory(job, rules.where, *code);
   } else {
-    const std::string why = fmt::format("it {}", in_words(outcome));
+    const std::string why = fmt::format("{} {}", subject(job), in_words(outcome));
     verdict.job = retry_or_fail(job.record, why, why, code);
   }
   return verdict;
@@ -187,12 +197,12 @@ AttemptVerdict judge_not_started(const LiveJob& job, std::int64_t number, const 
   } else if (attempt.record.end) {
     verdict.job = judge_stopped(job, attempt, std::nullopt);
   } else if (failed_starts >= most_failed_starts) {
-    verdict.job =
-        finished(JobState::failed, fmt::format("it could not be started: {}", why), std::nullopt);
+    verdict.job = finished(JobState::failed, not_started(job, why), std::nullopt);
   } else {
-    verdict.job = {.kind = Kind::start_later,
-                   .reason = fmt::format("it could not be started and is tried again: {}", why),
-                   .delay = std::chrono::seconds(1LL << failed_starts)};
+    verdict.job = {
+        .kind = Kind::start_later,
+        .reason = fmt::format("{} could not be started and is tried again: {}", subject(job), why),
+        .delay = std::chrono::seconds(1LL << failed_starts)};
   }
   return verdict;
 }

@@ -481,6 +481,19 @@ TEST(Runs, AreDoneWhenEachProcessHasDoneItsWork) {
   EXPECT_NE(pair.judged().state, JobState::finished) << "of the second there is no trace";
 }
 
+TEST(Runs, NameTheProcessOnWhichTheyEnd) {
+  Pair pair;
+  EXPECT_EQ(text(judge(pair.second, exited(7))),
+            "ended-itself, finish failed 7: process 1 exited with 7");
+  EXPECT_EQ(judge_not_started(pair.second, 1, "no such file").job.reason,
+            "process 1 could not be started and is tried again: no such file");
+  ProcessOutcome starved = exited(1);
+  starved.out_of_memory = OutOfMemorySeen{"cuda", {}};
+  EXPECT_EQ(judge(pair.second, starved).job.reason.find("process 1 ran out of memory on"), 0U);
+  pair.first.record.spec.request.wanted = WholeGpu{};
+  EXPECT_EQ(judge(pair.first, exited(7)).job.reason, "it exited with 7") << "it is the only one";
+}
+
 TEST(Runs, OfWholeGpusAreDoneWithTheFirstProcess) {
   Pair pair;
   for (LiveJob* each : {&pair.first, &pair.second}) each->record.spec.request.wanted = WholeGpu{};
