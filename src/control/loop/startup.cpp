@@ -21,8 +21,9 @@ void Startup::take(StoreContents contents, const std::vector<FoundJob>& found) {
     seen.insert(each.key);
     take_found(each, contents.over);
   }
-  settle_unfound(seen);
+  const std::vector<JobNumber> unstarted = settle_unfound(seen);
   lifecycle_.settle_runs();
+  start_at_once(unstarted);
   for (auto& [number, job] : node_.jobs) {
     if (job.record.cancelled && job.record.leader == 0) lifecycle_.cancel(job, "its user");
     if (node_.runs(job) || is_final(job.record.state)) continue;
@@ -165,8 +166,10 @@ void Startup::settle_held(LiveJob& job) {
 }
 
 /// Attempts of which there is no trace: this program died before it started them. But when the
-/// power went, a folder that was made just before it may be gone though its job ran.
-void Startup::settle_unfound(const std::set<JobKey>& found) {
+/// power went, a folder that was made just before it may be gone though its job ran. Returned:
+/// those that were not started.
+std::vector<JobNumber> Startup::settle_unfound(const std::set<JobKey>& found) {
+  std::vector<JobNumber> unstarted;
   for (auto& [number, job] : node_.jobs) {
     if (!job.record.has_process()) {
       settle_held(job);
@@ -180,10 +183,19 @@ void Startup::settle_unfound(const std::set<JobKey>& found) {
         processes_.supervisor_lost(job, attempt, {0, "no trace of it is left"});
       } else {
         processes_.not_started({number, attempt}, "the daemon ended before it was started");
-        job.not_before.reset();
-        job.not_started = 0;
+        unstarted.push_back(number);
       }
     }
+  }
+  return unstarted;
+}
+
+/// That this program ended is no failed start.
+void Startup::start_at_once(const std::vector<JobNumber>& unstarted) {
+  for (const JobNumber number : unstarted) {
+    LiveJob& whole = node_.whole(node_.jobs.at(number));
+    whole.not_before.reset();
+    for (LiveJob* process : node_.processes(whole)) process->not_started = 0;
   }
 }
 

@@ -36,7 +36,8 @@ class Startup {
   void take_alive(LiveJob& job, const FoundJob& found);
   void take_ended(LiveJob& job, const FoundJob& found);
   void settle_held(LiveJob& job);
-  void settle_unfound(const std::set<JobKey>& found);
+  std::vector<JobNumber> settle_unfound(const std::set<JobKey>& found);
+  void start_at_once(const std::vector<JobNumber>& unstarted);
 
   NodeState& node_;
   Book& book_;
