@@ -116,7 +116,7 @@ std::string Listing::why_waits(JobNumber number, const QueueView& queue) const {
   const Brain::Outlook outlook = brain_.outlook(*job);
   std::string why =
       outlook.user_at_limit ? "its user has as many jobs running as the queue allows"
-      : record.several()    ? fmt::format("no room for {} at a time now", text(record.request))
+      : record.several() ? fmt::format("it waits until {} are free at a time", text(record.request))
       : has_room(record.request, queue)
           ? fmt::format("there is room for it, but {} has not started it yet", brain_.scheduler())
           : "no GPU has room for it now";
