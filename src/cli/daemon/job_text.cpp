@@ -163,9 +163,10 @@ std::string state_text(const ApiGpu& gpu) {
 }
 
 std::string jobs_on(const ApiGpu& gpu) {
-  std::vector<std::string> jobs;
+  std::vector<std::int64_t> jobs;
   for (const ApiInstance& instance : gpu.instances)
-    for (const std::int64_t job : instance.jobs) jobs.push_back(fmt::format("{}", job));
+    for (const std::int64_t job : instance.jobs)
+      if (std::ranges::find(jobs, job) == jobs.end()) jobs.push_back(job);
   return fmt::format("{}", fmt::join(jobs, " "));
 }
 
