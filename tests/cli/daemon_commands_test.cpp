@@ -132,6 +132,10 @@ TEST(Submit, TakesJobsOfSeveral) {
   says(world.run("submit --instances 4x -- true"), 2, {"--instances", "'4x'", "4x1g.5gb"});
   says(world.run("submit --instances 4x1g.5gb --profile 1g.5gb -- true"), 2,
        {"--instances", "names a profile"});
+  says(world.run("submit --instances 4x1g.5gb --memory 4GiB -- true"), 2,
+       {"--instances", "--memory says", "write --instances 4"});
+  says(world.run("submit --instances 4x1g.5gb --model vision:resnet50 -- true"), 2,
+       {"--instances", "--model says", "write --instances 4"});
   says(world.run("submit --instances 4x1g.5gb --movable -- true"), 2,
        {"--movable", "several processes"});
   says(world.run("submit --instances 4x1g.5gb --together apart -- true"), 2,

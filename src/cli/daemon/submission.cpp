@@ -303,9 +303,12 @@ Result<void> SubmitOptions::put_instances(Json& to, const std::string& text) con
   }
   const auto several = parse_instances(text, "--instances");
   if (!several) return std::unexpected(several.error());
-  if (!text_of("profile").empty())
-    return fail(ErrorKind::bad_usage, "--instances", "it names a profile, as --profile does",
-                fmt::format("write --instances {}", several->places));
+  for (const std::string_view key : {"profile", "memory_mib", "model"})
+    if (!text_of(key).empty())
+      return fail(ErrorKind::bad_usage, "--instances",
+                  fmt::format("it names a profile, and {} says of which size they are",
+                              rows[row_of(key)].option),
+                  fmt::format("write --instances {}", several->places));
   to["instances"] = several->places;
   to["profile"] = several->profile;
   return {};
