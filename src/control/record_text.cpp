@@ -4,6 +4,8 @@
 
 #include "base/format.hpp"
 #include "base/record_json.hpp"
+#include "base/text.hpp"
+#include "model/instances_text.hpp"
 
 namespace cleave {
 
@@ -56,11 +58,12 @@ struct WantedJson {
   void operator()(const WholeGpu&) const { json["whole"] = true; }
 };
 
-Together together_called(std::string_view word) {
-  const auto known = std::ranges::find(words_of_together, word);
-  return known == words_of_together.end()
-             ? Together::anywhere
-             : static_cast<Together>(known - words_of_together.begin());
+Together take_together(JsonReader& in) {
+  const std::string word = in.text("together");
+  const auto known = parse_together(word);
+  if (!known)
+    in.refuse("together", fmt::format("'{}' is not a way to lie to each other", shown(word)));
+  return known.value_or(Together::anywhere);
 }
 
 void add_request(Json& json, const Request& request) {
@@ -89,7 +92,7 @@ void take_request(JsonReader& in, Request& request) {
   }
   if (const auto places = in.integer_if("places", 1, most_places))
     request.places = static_cast<std::uint32_t>(*places);
-  if (in.has("together")) request.together = together_called(in.text("together"));
+  if (in.has("together")) request.together = take_together(in);
   if (in.has("fits")) request.fits = in.texts("fits");
   if (const auto least = in.integer_if("at_least", INT64_MIN, INT64_MAX))
     request.at_least = MiB{*least};

@@ -80,9 +80,9 @@ TEST(RecordText, BytesThatAreNoTextDoNotStopIt) {
 }
 
 TEST(RecordText, DamageIsSaid) {
-  for (const char* text :
-       {"", "{", "[]", "1", "{}", R"({"v":0})", R"({"v":"1"})", R"({"v":1,"more":1})",
-        R"({"v":1,"fits":[1]})", R"({"v":1,"mib":1})", R"({"v":1,"profile":2})"})
+  for (const char* text : {"", "{", "[]", "1", "{}", R"({"v":0})", R"({"v":"1"})",
+                           R"({"v":1,"more":1})", R"({"v":1,"fits":[1]})", R"({"v":1,"mib":1})",
+                           R"({"v":1,"profile":2})", R"({"v":1,"places":2,"together":"apart"})"})
     EXPECT_FALSE(parse_request(text, "x")) << text;
   for (const char* text : {R"({"v":1})", R"({"v":1,"argv":["a"],"working_directory":"/"})",
                            R"({"v":1,"argv":"a","environment":[],"working_directory":"/"})"})

@@ -1,8 +1,9 @@
 #include "model/instances_text.hpp"
 
+#include <algorithm>
+
 #include "base/format.hpp"
 #include "base/text.hpp"
-#include "model/request.hpp"
 
 namespace cleave {
 
@@ -20,6 +21,12 @@ Result<StatedInstances> parse_instances(std::string_view text, const std::string
     return fail(ErrorKind::bad_input, place, "the size of the instances is missing",
                 "write COUNTxPROFILE, such as 4x1g.5gb, or name their size beside the number");
   return StatedInstances{static_cast<std::uint32_t>(*places), std::string(text.substr(x + 1))};
+}
+
+std::optional<Together> parse_together(std::string_view word) {
+  const auto known = std::ranges::find(words_of_together, word);
+  if (known == words_of_together.end()) return std::nullopt;
+  return static_cast<Together>(known - words_of_together.begin());
 }
 
 }  // namespace cleave

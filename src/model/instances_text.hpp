@@ -3,10 +3,12 @@
 // line and in the API.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/result.hpp"
+#include "model/request.hpp"
 
 namespace cleave {
 
@@ -20,5 +22,8 @@ struct StatedInstances {
 /// Whether some GPU has the profile is not asked.
 [[nodiscard]] Result<StatedInstances> parse_instances(std::string_view text,
                                                       const std::string& place);
+
+/// By its word among words_of_together.
+[[nodiscard]] std::optional<Together> parse_together(std::string_view word);
 
 }  // namespace cleave

@@ -160,9 +160,7 @@ std::optional<std::int64_t> read_instances(JsonReader& in, const Json& job, Requ
 Together read_together(JsonReader& in) {
   const auto word = in.text_if("together");
   if (!word) return Together::anywhere;
-  const auto known = std::ranges::find(words_of_together, *word);
-  if (known != words_of_together.end())
-    return static_cast<Together>(known - words_of_together.begin());
+  if (const auto known = parse_together(*word)) return *known;
   in.refuse("together", fmt::format("'{}' is not a way to lie to each other", shown(*word)),
             "write gpu, node, spread or anywhere");
   return Together::anywhere;
