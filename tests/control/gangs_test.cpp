@@ -359,6 +359,8 @@ TEST_F(SmallGangs, AnotherSchedulerAndARestartTakeThemOverOrTurnThemAway) {
   const JobNumber waits = submit(four(Together::gpu), 5s);
   run(5s);
   EXPECT_EQ(record(waits).state, JobState::queued);
+  EXPECT_EQ(control->why_waits(waits).find("it waits until 4 x 1g.5gb on one GPU are free"), 0U)
+      << control->why_waits(waits);
   run(80s);
   EXPECT_EQ(record(number).state, JobState::finished);
   EXPECT_EQ(attempts(number).size(), 1U);
