@@ -71,11 +71,6 @@ bool Account::late(std::size_t job) const {
          books_[job].turnaround > *details->deadline;
 }
 
-/// The others are measured in other ways: they have no work whose end is waited for.
-bool Account::is_batch(std::size_t job) const {
-  return workload_->kind_of(workload_->jobs[job]) == JobKind::batch;
-}
-
 double Account::slowdown(std::size_t job, const LeastNeeds& needs) const {
   return bounded_slowdown(books_[job].turnaround,
                           needs.shortest(workload_->jobs[job]).value_or(Duration::zero()));

@@ -29,7 +29,7 @@ struct WorkShare {
 class Account {
  public:
   Account(const Workload& workload, const MemoryTruth& memory)
-      : workload_(&workload), memory_(&memory) {
+      : workload_(&workload), memory_(&memory), has_kinds_(workload.has_kinds()) {
     books_.resize(workload.jobs.size());
   }
 
@@ -88,7 +88,10 @@ class Account {
   static_assert(sizeof(Book) == 32);
 
   [[nodiscard]] bool late(std::size_t job) const;
-  [[nodiscard]] bool is_batch(std::size_t job) const;
+  /// The others are measured in other ways: they have no work whose end is waited for.
+  [[nodiscard]] bool is_batch(std::size_t job) const {
+    return !has_kinds_ || workload_->kind_of(workload_->jobs[job]) == JobKind::batch;
+  }
   [[nodiscard]] double slowdown(std::size_t job, const LeastNeeds& needs) const;
   [[nodiscard]] GpuHours gpu_hours() const;
   void write_predictions(RunSummary& summary) const;
@@ -96,6 +99,7 @@ class Account {
 
   const Workload* workload_;
   const MemoryTruth* memory_;
+  bool has_kinds_;           // there is anything but batches
   std::vector<Book> books_;  // by job
   std::vector<ReasonCount> rejections_;
   std::vector<Duration>

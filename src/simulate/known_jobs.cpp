@@ -45,6 +45,7 @@ KnownJobs::KnownJobs(const Workload& workload, const Speeds& speeds, const Fleet
       told_(told),
       all_told_(told.knowledge == Knowledge()) {
   if (!all_told_) shares_ = shares_of(fleet);
+  not_all_plain_ = processes_.any_gang() || workload.has_kinds();
 }
 
 std::int64_t KnownJobs::priority(JobId id) const {
@@ -60,8 +61,9 @@ std::optional<Instant> KnownJobs::deadline(JobId id) const {
 
 /// A person is not moved away from work.
 bool KnownJobs::movable(JobId id) const {
-  return kind(id) != JobKind::lease && places_of(*workload_, job(id)) == 1 &&
-         may_move(told_.may, workload_->details_of(job(id)));
+  if (not_all_plain_ && (kind(id) == JobKind::lease || places_of(*workload_, job(id)) > 1))
+    return false;
+  return may_move(told_.may, workload_->details_of(job(id)));
 }
 
 bool KnownJobs::restartable(JobId id) const {

@@ -120,6 +120,7 @@ class KnownJobs final : public JobFacts {
   mutable std::map<std::pair<std::string, std::int64_t>, std::vector<std::vector<Duration>>>
       predictions_;
   Told told_;
+  bool not_all_plain_ = false;               // there are leases, services or jobs of several places
   bool all_told_ = true;                     // of times and speeds
   std::vector<std::vector<double>> shares_;  // by GPU model and profile, where not all is told
   ProfileRepository learnt_;

@@ -12,6 +12,7 @@ constexpr Duration rounding = std::chrono::microseconds{1};
 }  // namespace
 
 LeaseBook::LeaseBook(const Workload& workload) {
+  if (!workload.has_kinds()) return;
   for (std::size_t i = 0; i < workload.jobs.size(); ++i) {
     const Job& job = workload.jobs[i];
     const JobDetails* details = workload.details_of(job);

@@ -48,8 +48,8 @@ std::optional<MiB> RunMemory::had(JobId process, const JobRun& run,
 
 namespace {
 
-/// Of a lease that shrinks: what it holds while it is idle. On so small an instance it works as
-/// well as it can until there is room for more. `details` may be null.
+/// Of a lease that shrinks: what it holds while it is idle. Where no larger
+/// instance is free when its work begins, it stays on so small a one. `details` may be null.
 std::optional<MiB> least_memory(const JobDetails* details) {
   if (details == nullptr || !details->lease) return std::nullopt;
   const LeaseTerms& lease = *details->lease;

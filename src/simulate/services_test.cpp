@@ -63,6 +63,23 @@ TEST(Services, RunAsLongAsOtherJobsAndAreWatched) {
   }
 }
 
+// What changes when a GPU is no longer set aside is waited for.
+TEST(Services, AreNoReasonToEndBeforeAReservation) {
+  for (const std::string& spec : takers) {
+    SCOPED_TRACE(spec);
+    SimulationOptions options;
+    options.reservations = {{GpuId{1}, Instant{}, Instant{} + 3600s, ""}};
+    const Ran ran = run(
+        R"({"id": "web", "profile": "7g.40gb", "flat": true, "service": {"served_per_s": 5, "requests_per_s": 5}})"
+        "\n"
+        R"({"id": "a", "profile": "7g.40gb", "flat": true, "arrival_s": 1, "duration_s": 100, )"
+        R"("restartable": false})",
+        spec, "2xA100-40GB", options);
+    EXPECT_EQ(ran.summary.waiting, 0U);
+    EXPECT_EQ(ran.summary.makespan, 3700s);
+  }
+}
+
 constexpr std::string_view web =
     R"({"id": "web", "profile": "7g.40gb", "flat": true, "duration_s": 100, "arrival_s": 50, )"
     R"("service": {"served_per_s": 5, "requests_per_s": 5}})"

@@ -8,6 +8,7 @@
 #include "base/random.hpp"
 #include "base/text.hpp"
 #include "physics/allocation.hpp"
+#include "placement/gang_room.hpp"
 #include "simulate/account.hpp"
 #include "simulate/agenda.hpp"
 #include "simulate/energy_account.hpp"
@@ -39,9 +40,7 @@ constexpr double least_to_learn_from = 0.01;  // of a job's work
 constexpr Instant no_time = Instant::max();   // beyond every time that a run may have
 
 bool asks_for_gangs(const Workload& workload) {
-  return std::ranges::any_of(workload.requests, [](const Request& request) {
-    return request.places > 1 || std::holds_alternative<WholeGpu>(request.wanted);
-  });
+  return std::ranges::any_of(workload.requests, seated_together);
 }
 
 bool names_users(const Workload& workload) {
@@ -73,6 +72,7 @@ class Simulation {
                {told_to(spec, options), options.may, options.seed, &requests_, options.stops,
                 [this](JobId id) { return progress_of(id); }}),
         outages_(options.faults, options.seed, fleet_.size()),
+        last_edge_(last_edge(options)),
         begin_(workload.jobs.empty() ? Instant{} : workload.jobs.front().arrival),
         now_(begin_),
         last_end_(begin_),
@@ -291,14 +291,24 @@ class Simulation {
 
   bool arrivals_left() const { return arrived_ < workload_.jobs.size(); }
 
-  /// When something happens next; `no_time` when nothing is left that could change anything. Where
-  /// only replicas without end run, a scheduler that wakes again and again changes nothing.
+  /// The last time at which GPUs that are set aside beforehand begin or cease to be so.
+  static Instant last_edge(const SimulationOptions& options) {
+    Instant last = Instant::min();
+    for (const GpuReservation& each : options.reservations) last = std::max(last, each.until);
+    return last;
+  }
+
+  /// Whether a wake-up at that time could change anything. Where only replicas without end run, a
+  /// scheduler that wakes again and again changes nothing.
+  bool wake_counts(Instant at) const { return wakes_ > 0 && (endless_ == 0 || at <= last_edge_); }
+
+  /// When something happens next; `no_time` when nothing is left that could change anything.
   Instant next_time() {
     while (!agenda_.empty() && outdated(agenda_.top())) agenda_.pop();
     if (over_at_ && !arrivals_left()) return no_time;
     const bool agenda_counts =
         !agenda_.empty() && (arrivals_left() || running_ > endless_ || timed_left_ > 0 ||
-                             absent_ > 0 || (wakes_ > 0 && endless_ == 0));
+                             absent_ > 0 || wake_counts(agenda_.top().at));
     const Instant due = agenda_counts ? agenda_.top().at : no_time;
     return arrivals_left() ? std::min(due, workload_.jobs[arrived_].arrival) : due;
   }
@@ -896,7 +906,7 @@ class Simulation {
     if (GangRun* gang = gangs_.find(id)) return gang_ends(*gang);
     JobRun& run = runs_[id];
     const bool out_of_memory = run.fate == Fate::runs_out, failed = run.fate == Fate::fails;
-    const auto had_there = had(id, run);
+    const auto had_there = out_of_memory ? had(id, run) : std::nullopt;
     const GpuId gpu = run.gpu;
     const auto placement = seen_placement(run);
     if (!out_of_memory && !failed) run.counts_from = std::min(run.counts_from, now_);
@@ -944,6 +954,7 @@ class Simulation {
   // is done, and when it ends, is said there. Its speed is that of all.
 
   void for_each_process(JobId job, const auto& what) {
+    if (!processes_.any_gang()) return what(job, runs_[job]);
     const Gang gang = processes_.gang(job);
     for (std::uint32_t rank = 0; rank < gang.size; ++rank)
       what(gang.member(rank), runs_[gang.member(rank)]);
@@ -1108,8 +1119,7 @@ class Simulation {
   /// Nothing runs and nothing is to come: only a GPU that returns, or the scheduler's own time, can
   /// change that.
   bool idle() const {
-    return !arrivals_left() && running_ == endless_ && timed_left_ == 0 &&
-           (wakes_ == 0 || endless_ > 0);
+    return !arrivals_left() && running_ == endless_ && timed_left_ == 0 && !wake_counts(now_);
   }
 
   /// While nothing runs, losses that are drawn wait: among many GPUs one would always be absent,
@@ -1348,11 +1358,12 @@ class Simulation {
     return {};
   }
 
-  Duration replica_loads(const MigrateJob& what, JobRun run) const {
+  Duration replica_loads(const MigrateJob& what, const JobRun& run) const {
     if (!costs_.by_memory()) return Duration::zero();
-    run.gpu = what.gpu;
-    run.placement = what.placement;
-    return costs_.load(what.job, run);
+    JobRun there = run;
+    there.gpu = what.gpu;
+    there.placement = what.placement;
+    return costs_.load(what.job, there);
   }
 
   /// The job ends where it is, with a checkpoint if it writes one, and starts at the new place.
@@ -1483,7 +1494,7 @@ class Simulation {
   StopCosts costs_;
   KnownJobs facts_;
   Outages outages_;
-  Instant begin_, now_, last_end_;
+  Instant last_edge_, begin_, now_, last_end_;
   Measure measure_;
   Account account_;
   EnergyAccount energy_;

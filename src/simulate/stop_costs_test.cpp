@@ -128,6 +128,24 @@ TEST(MigSwitch, TakesItsTimeEitherWay) {
   EXPECT_EQ(world.start_whole(gpu, at(60)), at(71));
 }
 
+// What was saved on the whole GPU is written before MIG is switched on, whatever changes take.
+TEST(MigSwitch, WaitsForWhatIsStillWritten) {
+  const FleetFile file = fleet_of("1xA100-40GB");
+  const Fleet fleet(file);
+  for (const std::optional<Duration> each : {std::optional<Duration>(seconds(1)), {}}) {
+    World world(fleet, each, std::nullopt, seconds(10));
+    constexpr GpuId gpu{0};
+    const PlacementId all = world.graph(world[gpu]).geometry().of_profile(0).first();
+    ASSERT_TRUE(world.start_whole(gpu, Instant{}));
+    world.end_whole(gpu, Instant{} + seconds(30));
+    ASSERT_TRUE(world.create(gpu, all, Instant{} + seconds(5)));
+    const auto usable = world.start(gpu, all, Instant{} + seconds(5));
+    ASSERT_TRUE(usable);
+    EXPECT_GT(*usable, Instant{} + seconds(40));
+    EXPECT_LE(*usable, Instant{} + seconds(41));
+  }
+}
+
 TEST(StopTerms, AreReadAndWritten) {
   for (const char* each : {"30", "0", "memory", "memory:2.5"})
     EXPECT_EQ(text(*parse_stop_terms(each)), each);

@@ -228,7 +228,10 @@ void World::end_shared(GpuId id, PlacementId placement, InstanceShare share,
 
 void World::end_whole(GpuId id, std::optional<Instant> left) {
   SimulatedGpu& gpu = at(id);
-  if (left) gpu.ready = std::max(gpu.ready, *left);
+  if (left) {
+    gpu.ready = std::max(gpu.ready, *left);
+    gpu.cleared = std::max(gpu.cleared, *left);
+  }
   gpu.whole = false;
   gpu.held_compute = gpu.held_memory = 0;
 }

@@ -1,5 +1,6 @@
 #include "kinds_scenario.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/random.hpp"
@@ -83,7 +84,9 @@ void add_kinds(Scenario& scenario, std::uint64_t seed) {
     else if (drawn == 1)
       make_lease(workload, job, random);
   }
-  scenario.must_end = false;
+  // One without an end may hold for good what a batch waits for.
+  const auto endless = [](const ServiceTerms& terms) { return !terms.runs_for; };
+  if (std::ranges::any_of(workload.services, endless)) scenario.must_end = false;
 }
 
 }  // namespace cleave::laws

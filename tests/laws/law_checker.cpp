@@ -567,9 +567,18 @@ void LawChecker::ran_out(const RunEvent& event) {
   last_end_ = event.at;
 }
 
+void LawChecker::check_made_room(const RunEvent& event, JobAccount& account) {
+  if (!options_.most_evictions || event.kind == Kind::restarted_early || !event.counts()) return;
+  if (workload_.kind_of(workload_.jobs[index(*event.job)]) != JobKind::batch)
+    violation(event, "a service or lease makes room");
+  if (++account.made_room > *options_.most_evictions)
+    violation(event, fmt::format("it makes room {} times", account.made_room));
+}
+
 void LawChecker::stopped(const RunEvent& event) {
   JobAccount* account = running(event);
   if (account == nullptr) return;
+  check_made_room(event, *account);
   const JobDetails* details = workload_.details_of(workload_.jobs[index(*event.job)]);
   if (details != nullptr && !details->restartable.value_or(true))
     violation(event, "it may not be restarted");
@@ -583,6 +592,7 @@ void LawChecker::stopped(const RunEvent& event) {
 void LawChecker::checkpointed(const RunEvent& event) {
   JobAccount* account = running(event);
   if (account == nullptr) return;
+  check_made_room(event, *account);
   const bool begun = event.at > account->begin;
   const Instant written = begun ? event.at + options_.checkpoint / 2 : event.at;
   if (begun && event.until != written) violation(event, "it is not written when it should be");

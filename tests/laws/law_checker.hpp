@@ -43,6 +43,8 @@ struct LawOptions {
   std::optional<std::size_t> overtakes = {};
   // A user, of one account, has no more jobs running.
   std::optional<std::int64_t> user_jobs{};
+  // Only batches make room for others, no more often than this each.
+  std::optional<std::int64_t> most_evictions{};
   // While one holds, no job of others begins on its GPU or moves there.
   std::vector<GpuReservation> reservations = {};
   bool sharing = false;  // jobs may share instances
@@ -104,6 +106,7 @@ class LawChecker final : public RunObserver {
     std::optional<MiB> had{};                // the memory of the first that did
     Instant begin{}, counts_from{}, end{}, saved{};
     double done = 0, speed = 0;
+    std::int64_t made_room = 0;  // for services and leases, so often
     bool begun = false, speed_known = true, resumed = false, ran_out_last = false;
     std::optional<MiB> more_than;       // the memory on which it failed
     bool begins_beside_others = false;  // on an instance whose memory it shares with them
@@ -129,6 +132,7 @@ class LawChecker final : public RunObserver {
   void finished(const RunEvent& event);
   void failed(const RunEvent& event);
   void ran_out(const RunEvent& event);
+  void check_made_room(const RunEvent& event, JobAccount& account);
   void stopped(const RunEvent& event);
   void checkpointed(const RunEvent& event);
   void migrated(const RunEvent& event);

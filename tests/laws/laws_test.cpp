@@ -80,6 +80,17 @@ std::string difference(const std::string& a, const std::string& b) {
 
 class Laws : public testing::TestWithParam<const SchedulerRow*> {
  protected:
+  /// A scheduler that takes batches only says so of each service and lease.
+  static void check_kinds_refused(const Scenario& scenario, const SchedulerSpec& spec,
+                                  const std::vector<JobOutcome>& outcomes) {
+    if (spec.row->kinds) return;
+    for (std::size_t i = 0; i < outcomes.size(); ++i) {
+      const Job& job = scenario.workload.jobs[i];
+      if (scenario.workload.kind_of(job) == JobKind::batch) continue;
+      EXPECT_EQ(outcomes[i].end, JobOutcome::End::rejected) << job.id;
+    }
+  }
+
   /// A scheduler that takes no jobs of several places, nor of whole GPUs, says so of each.
   static void check_refused(const Scenario& scenario, const SchedulerSpec& spec,
                             const RunSummary& summary, const std::vector<JobOutcome>& outcomes) {
@@ -115,6 +126,7 @@ class Laws : public testing::TestWithParam<const SchedulerRow*> {
     if (summary) {
       checker.finish(*summary, outcomes);
       check_refused(scenario, spec, *summary, outcomes);
+      check_kinds_refused(scenario, spec, outcomes);
       for (const double share :
            {summary->compute_utilization, summary->memory_allocated_utilization,
             summary->memory_used_utilization.value_or(0), summary->fragmentation_mean}) {

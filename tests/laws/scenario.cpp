@@ -423,11 +423,17 @@ LawOptions Scenario::laws(const SchedulerSpec& spec) const {
     if (given == spec.options.end() || given->second == "all") return std::nullopt;
     return parse_integer(given->second);
   };
+  // Where jobs move by checkpoints, these cannot be told from others.
+  const bool evicts = spec.options.contains("evict") &&
+                      (!spec.options.contains("migration") || is("migration", "off"));
+  std::optional<std::int64_t> most_evictions;
+  if (evicts) most_evictions = is("evict", "off") ? 0 : limit("evict");
   const bool reserves = has_queue_options(*spec.row) && !options.reservations.empty();
   return {.fcfs = keeps_order(spec) && !reserves,
           .alike_by_priority = chooses,
           .overtakes = overtakes,
           .user_jobs = limit("user-jobs"),
+          .most_evictions = most_evictions,
           .reservations = reserves ? options.reservations : std::vector<GpuReservation>(),
           .sharing = spec.row->name == "miso" || shares,
           .must_end = must_end && made_again,

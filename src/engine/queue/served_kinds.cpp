@@ -47,6 +47,10 @@ bool ServedQueue::make_room(Group& group, QueueHost& host, Instant now,
                             std::vector<Command>& commands) {
   if (!evictions_->takes_room(group.job.job)) return false;
   if (together(group.job) && gang_of(group.job).size > 1) return false;  // it waits like a batch
+  if (without_room_ == rules_.depth) {                                   // no more are looked at
+    ++group.next;
+    return true;
+  }
   const auto way = best_way(group, host, now);
   // One that takes longer than expected may leave at any moment, but has not yet.
   if (way && way->from == now && way->staying == 0) {
@@ -55,9 +59,12 @@ bool ServedQueue::make_room(Group& group, QueueHost& host, Instant now,
     start_on(way->spot, group, host, now, commands);
     return true;
   }
-  if (way && reservations().size() < rules_.depth)
+  ++without_room_;
+  if (way) {
     keep({group.job, way->spot, way->from, later(way->from, time_of(group.job.job, way->spot))},
          host);
+    ++group.reserved;
+  }
   ++group.next;
   return true;
 }

@@ -205,7 +205,7 @@ void ServedQueue::serve(QueueHost& host, Instant now, std::vector<Command>& comm
     return;
   }
   reservations_.clear();
-  kept_ = 0;
+  kept_ = without_room_ = 0;
   ++looks_;
   for (Group& group : groups_) group.next = group.reserved = 0;
   take_advance(host, now, commands);

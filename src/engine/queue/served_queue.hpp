@@ -266,7 +266,8 @@ class ServedQueue {
   Tried& tried_with(RequestId request);
   std::vector<Tried> tried_;  // by request
   std::uint64_t looks_ = 0;
-  std::size_t kept_ = 0;  // reservations, in this look
+  std::size_t kept_ = 0;          // reservations, in this look
+  std::size_t without_room_ = 0;  // services and leases for which none was made, in this look
 };
 
 }  // namespace cleave
