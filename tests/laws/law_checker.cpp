@@ -552,7 +552,8 @@ void LawChecker::failed(const RunEvent& event) {
   check_work_done(event);
   account.state = JobState::failed;
   ++failed_running_;
-  last_end_ = event.at;
+  if (workload_.kind_of(workload_.jobs[index(*event.job)]) != JobKind::service)
+    last_end_ = event.at;
 }
 
 void LawChecker::ran_out(const RunEvent& event) {
@@ -565,7 +566,8 @@ void LawChecker::ran_out(const RunEvent& event) {
     account->more_than = std::max(*account->had, account->more_than.value_or(*account->had));
   wait_again(*event.job, false);
   account->ran_out_last = true;
-  last_end_ = event.at;
+  if (workload_.kind_of(workload_.jobs[index(*event.job)]) != JobKind::service)
+    last_end_ = event.at;
 }
 
 void LawChecker::check_made_room(const RunEvent& event, JobAccount& account) {
