@@ -69,12 +69,13 @@ TEST(Services, AreNoReasonToEndBeforeAReservation) {
     SCOPED_TRACE(spec);
     SimulationOptions options;
     options.reservations = {{GpuId{1}, Instant{}, Instant{} + 3600s, ""}};
-    const Ran ran = run(
-        R"({"id": "web", "profile": "7g.40gb", "flat": true, "service": {"served_per_s": 5, "requests_per_s": 5}})"
-        "\n"
-        R"({"id": "a", "profile": "7g.40gb", "flat": true, "arrival_s": 1, "duration_s": 100, )"
-        R"("restartable": false})",
-        spec, "2xA100-40GB", options);
+    const Ran ran =
+        run(R"({"id": "web", "profile": "7g.40gb", "flat": true, )"
+            R"("service": {"served_per_s": 5, "requests_per_s": 5}})"
+            "\n"
+            R"({"id": "a", "profile": "7g.40gb", "flat": true, "arrival_s": 1, "duration_s": 100, )"
+            R"("restartable": false})",
+            spec, "2xA100-40GB", options);
     EXPECT_EQ(ran.summary.waiting, 0U);
     EXPECT_EQ(ran.summary.makespan, 3700s);
   }
