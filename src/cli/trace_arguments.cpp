@@ -99,10 +99,6 @@ std::string note(const std::string& key, std::size_t count) {
   return "";
 }
 
-}  // namespace
-
-namespace {
-
 /// What was left out, of records or of their GPU-hours, with reasons.
 std::string left_out_text(std::string sum, const std::vector<std::string>& by_reason) {
   return fmt::format("{} left out{}\n", sum,

@@ -62,7 +62,7 @@ Together take_together(JsonReader& in) {
   const std::string word = in.text("together");
   const auto known = parse_together(word);
   if (!known)
-    in.refuse("together", fmt::format("'{}' is not a way to lie to each other", shown(word)));
+    in.refuse("together", fmt::format("'{}' does not say where the places are", shown(word)));
   return known.value_or(Together::anywhere);
 }
 

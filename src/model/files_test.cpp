@@ -401,7 +401,7 @@ TEST(WorkloadFile, PlacesThatContradictAreRefused) {
   EXPECT_EQ(error(R"("gpus": 1, "together": "node")"), one_place);
   EXPECT_EQ(error(R"("profile": "1g.5gb", "together": "spread")"), one_place);
   EXPECT_EQ(error(R"("gpus": 2, "together": "rack")"),
-            "together: 'rack' is not a way to lie to each other; write gpu, node, spread or "
+            "together: 'rack' does not say where the places are; write gpu, node, spread or "
             "anywhere");
   EXPECT_EQ(error(R"("instances": 4)"),
             "instances: it is not said of which size they are; name a profile or a memory size "

@@ -16,8 +16,8 @@ constexpr JobField rows[] = {
      "Name of the job: in a workload unique and needed, for the daemon a word for commands",
      R"("b")"},
     {"arrival_s", "", "seconds", "0", every_trace,
-     "When the job is submitted, from the beginning of the workload; the daemon's clock says it "
-     "otherwise",
+     "When the job is submitted, from the beginning of the workload; for the daemon, the "
+     "time of submission",
      "5"},
     {"profile", "profile", "text", "", "sacct", "", R"("1g.5gb")"},
     {"memory_mib", "memory_mib", "MiB", "", "", "", "9000"},
@@ -26,7 +26,9 @@ constexpr JobField rows[] = {
      "The job's largest kernel, which raises the compute that a size asks for",
      R"({"grid": [63, 63], "threads": [16, 16]})", R"("memory_mib": 9000)"},
     {"shape", "model", "text", "", "",
-     "The model that the job runs, in place of a memory size; a submission has it sized", R"("m")"},
+     "The model that the job runs, in place of a memory size; `submit` works out its size, and "
+     "sends both",
+     R"("m")"},
     {"context", "", "tokens", "", "", "With a model: tokens of a sequence", "512",
      R"("shape": "m")"},
     {"precision", "", "text", "that of the model", "", "With a model: precision of the weights",
@@ -40,7 +42,8 @@ constexpr JobField rows[] = {
     {"gpus", "gpus", "whole number", "", "alibaba2023, philly, sacct, swf",
      "Number of whole GPUs with MIG off, in place of a profile or size, all at a time or none",
      "4"},
-    {"instances", "instances", "whole number, or COUNTxPROFILE", "1", "alibaba2023, sacct",
+    {"instances", "instances", "whole number; in workloads also COUNTxPROFILE", "1",
+     "alibaba2023, sacct",
      "Number of instances of that profile or size, all at a time or none; the job has a process on "
      "each",
      R"("4x1g.5gb")"},
@@ -70,8 +73,7 @@ constexpr JobField rows[] = {
      "Whose it is, for fair share and limits; of a daemon's job, the user who submits it",
      R"("ann")"},
     {"account", "", "text", "", "",
-     "On which account of several users it runs; the daemon's configuration says it",
-     R"("physics")"},
+     "The account that it is charged to; the daemon's configuration says it", R"("physics")"},
     {"application", "application", "text", "", "miso", "", R"("bert")"},
     {"batch", "batch", "whole number", "1", "miso", "", "4"},
     {"latency_s", "", "seconds", "", "miso", "Time of one batch on the whole GPU under MIG", "0.5"},

@@ -161,7 +161,7 @@ Together read_together(JsonReader& in) {
   const auto word = in.text_if("together");
   if (!word) return Together::anywhere;
   if (const auto known = parse_together(*word)) return *known;
-  in.refuse("together", fmt::format("'{}' is not a way to lie to each other", shown(*word)),
+  in.refuse("together", fmt::format("'{}' does not say where the places are", shown(*word)),
             "write gpu, node, spread or anywhere");
   return Together::anywhere;
 }
