@@ -363,8 +363,8 @@ TEST(Service, AJobOfSeveralIsOneJobWithItsProcesses) {
   EXPECT_EQ(stand.ask(ada(), "GET", "/v1/jobs/1/logs?rank=-1").response->status, 400);
   EXPECT_EQ(stand.ask(ada(), "POST", "/v1/jobs/1/cancel").response->status, 200);
   stand.run(std::chrono::seconds(5));
-  for (const Json& each : stand.ask(ada(), "GET", "/v1/jobs/1").json()["processes"])
-    EXPECT_EQ(each["state"], "cancelled") << each;
+  const Json cancelled = stand.ask(ada(), "GET", "/v1/jobs/1").json();
+  for (const Json& each : cancelled["processes"]) EXPECT_EQ(each["state"], "cancelled") << each;
 }
 
 TEST(Service, RefusesJobsBeyondTheLine) {
