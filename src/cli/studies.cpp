@@ -1,4 +1,5 @@
-// `cleave bench` and `cleave reproduce`: the commands of cleave-study, a program beside this one.
+// `cleave bench`, `cleave reproduce` and `cleave arena`: the commands of cleave-study, a program
+// beside this one.
 
 #include <unistd.h>
 
@@ -18,7 +19,7 @@ StudyCommands& study_commands() {
 std::optional<Error> hand_to_study(int argc, char** argv) {
   if (argc < 2 || study_commands().bench != nullptr) return std::nullopt;
   const std::string_view command = argv[1];
-  const bool is_study = command == "bench" || command == "reproduce";
+  const bool is_study = command == "bench" || command == "reproduce" || command == "arena";
   const std::span<char*> words(argv, static_cast<std::size_t>(argc));
   const bool describes_all =
       command == "man" || command == "completion" ||
@@ -39,6 +40,13 @@ void add_bench(CommandLine& program, Run& run) {
       program.add_subcommand("bench", "Measure on this machine the speeds that Cleave claims");
   group->require_subcommand();
   if (study_commands().bench != nullptr) study_commands().bench(*group, run);
+}
+
+void add_arena(CommandLine& program, Run& run) {
+  CommandLine* command =
+      add_command(program, "arena", "Measure a scheduler against the others on many cells",
+                  "cleave arena cells.jsonl --schedulers online:backfill=easy --keep runs.jsonl");
+  if (study_commands().arena != nullptr) study_commands().arena(*command, run);
 }
 
 void add_reproduce(CommandLine& program, Run& run) {

@@ -1,0 +1,170 @@
+// What `cleave arena` does: its options, its progress, and where its answers go.
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "base/format.hpp"
+#include "base/json.hpp"
+#include "base/read_text.hpp"
+#include "base/text.hpp"
+#include "cli/command.hpp"
+#include "study/arena/arena_report.hpp"
+#include "study/arena/kept_runs.hpp"
+#include "study/study_commands.hpp"
+
+namespace cleave::cli {
+
+namespace {
+
+struct Options {
+  std::string cells, schedulers = "adaptive", baselines, pattern, keep, csv, page;
+  std::uint64_t threads = 0;
+  bool physical = false, json = false, timing = false;
+};
+
+/// Whether the name fits a pattern in which * stands for anything.
+bool fits(std::string_view name, std::string_view pattern) {
+  const std::size_t star = pattern.find('*');
+  if (star == std::string_view::npos) return name == pattern;
+  if (!name.starts_with(pattern.substr(0, star))) return false;
+  const std::string_view rest = pattern.substr(star + 1);
+  for (std::size_t at = star; at <= name.size(); ++at)
+    if (fits(name.substr(at), rest)) return true;
+  return false;
+}
+
+Result<std::vector<OpenArenaCell>> open_cells(const Options& options) {
+  const auto text = read_text(options.cells);
+  if (!text) return std::unexpected(text.error());
+  const auto cells = parse_arena_cells(*text, options.cells,
+                                       options.physical ? ArenaWorld::physical : ArenaWorld::plain);
+  if (!cells) return std::unexpected(cells.error());
+  std::vector<OpenArenaCell> open;
+  const auto patterns = split(options.pattern, ',');
+  for (const ArenaCell& cell : *cells) {
+    if (!options.pattern.empty() && std::ranges::none_of(patterns, [&](std::string_view pattern) {
+          return fits(cell.name, trimmed(pattern));
+        }))
+      continue;
+    auto opened = open_arena_cell(cell);
+    if (!opened) return std::unexpected(opened.error());
+    open.push_back(*std::move(opened));
+  }
+  if (open.empty())
+    return fail(ErrorKind::bad_usage, "--cells",
+                fmt::format("no cell fits '{}'", shown(options.pattern)),
+                suggestion(options.pattern, names_of(*cells)));
+  return open;
+}
+
+/// On a terminal a line that grows; elsewhere a line for each tenth of the runs.
+ArenaProgress progress_of_runs() {
+  const bool terminal = ::isatty(STDERR_FILENO) == 1;
+  return [terminal, shown = std::size_t{0}](std::size_t done, std::size_t all) mutable {
+    const std::size_t parts = terminal ? 100 : 10, now = parts * done / all;
+    if (now == shown) return;
+    shown = now;
+    if (terminal && done < all)
+      fmt::print(stderr, "\rarena: {} of {} runs", done, all);
+    else if (terminal)
+      fmt::print(stderr, "\r{:40}\r", "");
+    else
+      fmt::print(stderr, "arena: {} of {} runs\n", done, all);
+    std::fflush(stderr);
+  };
+}
+
+/// The first law that a scheduler broke.
+Result<int> exit_code_of(const ArenaResults& results) {
+  for (const ArenaResults::Of& cell : results.cells)
+    for (std::size_t who = 0; who < results.contestants.size(); ++who)
+      for (const ArenaRun& run : cell.runs[who])
+        if (run.why && run.why->kind == ErrorKind::internal)
+          return fail_at(fmt::format("{}: {}", cell.cell.name, results.contestants[who].spec),
+                         *run.why);
+  return 0;
+}
+
+Result<std::unique_ptr<KeptRuns>> open_kept(const Options& options) {
+  if (options.keep.empty()) return nullptr;
+  if (const auto apart = not_read_too("--keep", options.keep, {options.cells}); !apart)
+    return std::unexpected(apart.error());
+  const auto program = program_hash();
+  if (!program) return std::unexpected(program.error());
+  return KeptRuns::open(options.keep, *program);
+}
+
+Result<void> write_files(const Options& options, const ArenaResults& results) {
+  if (!options.csv.empty())
+    if (const auto done = write_whole(options.csv, arena_csv(results)); !done) return done;
+  return {};
+}
+
+Result<int> arena(const Options& options) {
+  const auto contestants = arena_contestants(options.schedulers, options.baselines);
+  if (!contestants) return std::unexpected(contestants.error());
+  const auto cells = open_cells(options);
+  if (!cells) return std::unexpected(cells.error());
+  const auto kept = open_kept(options);
+  if (!kept) return std::unexpected(kept.error());
+  const std::size_t cores = std::max<std::size_t>(1, std::thread::hardware_concurrency());
+  const auto begin = std::chrono::steady_clock::now();
+  const ArenaResults results =
+      run_arena(*cells, *contestants, options.threads > 0 ? options.threads : cores, kept->get(),
+                progress_of_runs());
+  const double seconds = in_seconds(std::chrono::steady_clock::now() - begin);
+  if (*kept != nullptr)
+    if (const auto written = (*kept)->written(); !written) return std::unexpected(written.error());
+  if (const auto written = write_files(options, results); !written)
+    return std::unexpected(written.error());
+  if (options.json)
+    print(arena_json(results, 0));
+  else
+    fmt::print("{}", arena_text(results, 0));
+  if (options.timing && !options.json) fmt::print("\n{}", arena_timing(results, seconds));
+  return exit_code_of(results);
+}
+
+}  // namespace
+
+void add_arena_options(CommandLine& command, Run& run) {
+  auto options = std::make_shared<Options>();
+  command.callback([options, &run] { run = [options] { return arena(*options); }; });
+  command.add_option("CELLS", options->cells, "The cells, a line of JSON each; see docs/arena.md")
+      ->required()
+      ->type_name("FILE");
+  command
+      .add_option("--schedulers", options->schedulers,
+                  "SPEC,SPEC,...: those under test; the first is looked at cell by cell")
+      ->default_str(options->schedulers);
+  command
+      .add_option("--baselines", options->baselines,
+                  "SPEC,SPEC,...: what they are measured against, in place of the usual ones")
+      ->check(not_empty());
+  command
+      .add_option("--cells", options->pattern,
+                  "Only the cells of these names, separated by commas; * stands for anything")
+      ->check(not_empty());
+  command.add_flag("--world", options->physical,
+                   "With links, power, and costs that depend on memory; see docs/arena.md");
+  command
+      .add_option("--keep", options->keep,
+                  "Keep the results of single runs in FILE, and use again what is there")
+      ->check(not_empty())
+      ->type_name("FILE");
+  command.add_option("--csv", options->csv, "Write the figures of each run to FILE, as CSV")
+      ->check(not_empty())
+      ->type_name("FILE");
+  command
+      .add_option("--threads", options->threads,
+                  "Number of runs at a time; the answer does not depend on it")
+      ->check(whole_number(1))
+      ->default_str("one for each core");
+  command.add_flag("--timing", options->timing, "Also print which runs took how long");
+  add_json(command, options->json);
+}
+
+}  // namespace cleave::cli
