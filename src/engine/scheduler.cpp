@@ -4,6 +4,7 @@
 
 #include "base/format.hpp"
 #include "base/text.hpp"
+#include "engine/adaptive/adaptive.hpp"
 #include "engine/queue/queue_rules.hpp"
 #include "engine/schedulers/dyna_p.hpp"
 #include "engine/schedulers/full_gpu.hpp"
@@ -21,6 +22,14 @@ constexpr std::string_view by_priority = "jobs of higher priority first, then in
                            by_batches = "batches of the highest priority first, then of the next";
 
 const SchedulerRow table[] = {
+    {.name = "adaptive",
+     .summary = "each job the size that a slice is worth at the moment; changed where that pays",
+     .source = "Cleave: docs/adaptive.md",
+     .priority = "jobs of higher priority first, then by what is left of them",
+     .kinds = true,
+     .several = true,
+     .options = adaptive_options(),
+     .make = make_adaptive},
     {.name = "full-gpu",
      .summary = "one job at a time on each whole GPU, MIG off",
      .source = "the baseline of all five papers",

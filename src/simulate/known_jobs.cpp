@@ -181,9 +181,15 @@ void KnownJobs::learn(JobId id, std::size_t kind, int profile, Duration seen) {
   ProfileRecord record;
   record.key = {*of, std::string(model.key), batch(id).value_or(1),
                 std::string(model.profiles[static_cast<std::size_t>(profile)].name), false};
-  record.time_s = in_seconds(seen);
+  // Of a unit of its work, such as an iteration: how many it has differs from job to job.
+  record.time_s = in_seconds(seen) / in_seconds(job(id).duration);
   paces_.erase({*of, record.key.batch});
   learnt_.add(std::move(record), MergeRule::mean);
+}
+
+double KnownJobs::guessed_pace(Cell on) const {
+  constexpr double law = 0.6;  // near what measured jobs show (docs/physics.md)
+  return std::pow(share(on), law);
 }
 
 std::optional<double> KnownJobs::learnt_pace(JobId id, Cell on) const {
@@ -197,7 +203,7 @@ std::optional<double> KnownJobs::learnt_pace(JobId id, Cell on) const {
 }
 
 /// As it was seen, by the law of slices where two profiles of the GPU model were, else from one by
-/// the share of the processors.
+/// a guess at it: few jobs lose as much speed as they lose processors.
 std::vector<std::vector<double>> KnownJobs::learnt_paces(const std::string& application,
                                                          std::int64_t batch) const {
   std::vector<std::vector<double>> paces;
@@ -208,14 +214,14 @@ std::vector<std::vector<double>> KnownJobs::learnt_paces(const std::string& appl
     std::vector<double>& of = paces.emplace_back(model.profiles.size(), 0);
     for (std::size_t i = 0; i < of.size(); ++i) {
       const auto listed = listed_speed(table, model, model.profiles[i].name);
-      if (listed && !of_all_processors) of_all_processors = *listed / share({kind, i});
+      if (listed && !of_all_processors) of_all_processors = *listed / guessed_pace({kind, i});
       of[i] = listed.value_or(completed_speed(table, model, model.profiles[i]).value_or(0));
     }
   }
   if (!of_all_processors) return {};
   for (std::size_t kind = 0; kind < paces.size(); ++kind)
     for (std::size_t i = 0; i < paces[kind].size(); ++i)
-      if (!(paces[kind][i] > 0)) paces[kind][i] = *of_all_processors * share({kind, i});
+      if (!(paces[kind][i] > 0)) paces[kind][i] = *of_all_processors * guessed_pace({kind, i});
   return paces;
 }
 

@@ -100,6 +100,7 @@ class KnownJobs final : public JobFacts {
   [[nodiscard]] std::optional<Cell> asked(JobId id) const;
   [[nodiscard]] bool may_have(JobId id, Cell cell) const;
   [[nodiscard]] double share(Cell cell) const { return shares_[cell.kind][cell.profile]; }
+  [[nodiscard]] double guessed_pace(Cell on) const;
   [[nodiscard]] double guessed_speed(JobId id, Cell on) const;
   [[nodiscard]] std::optional<double> learnt_pace(JobId id, Cell on) const;
   [[nodiscard]] std::vector<std::vector<double>> learnt_paces(const std::string& application,

@@ -1,0 +1,92 @@
+#pragma once
+// What `adaptive` knows of each job: where it may run and how fast, how much it has done and has
+// still to do, what may be done to it. What is known of its times is used; where nothing is, what
+// it reports of its progress, and else the tail of the jobs that were seen.
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "engine/adaptive/gpu_plan.hpp"
+#include "engine/adaptive/seen_work.hpp"
+#include "engine/queue/job_queue.hpp"
+#include "engine/scheduler.hpp"
+
+namespace cleave {
+
+/// The speed of a job by GPU model and profile, of the fastest that it may have; 0: it does not run
+/// there.
+using RelativeSpeeds = std::vector<std::vector<double>>;
+
+/// A job that was submitted.
+struct LedgerJob {
+  RequestId request{};
+  std::int64_t priority = 0;
+  std::vector<PlacementSet> allowed;  // by GPU model
+  RelativeSpeeds speed;
+  double work_s = 0;                 // all of it at full speed; 0: not known
+  bool live = false, stops = false;  // a replica may take over; it can be saved
+  std::uint64_t learnt = 0;          // the state of knowledge that speed and work are of
+
+  double done_s = 0;  // at full speed, until `since`
+  Instant since{};    // when it goes on, where it runs
+  double pace = 0;    // and how fast; 0: it does not run
+  bool saved = false;
+  bool here = false;                    // it has not ended
+  std::uint64_t waits_from = 0;         // how many had started then, less for what it waited before
+  std::optional<std::uint64_t> waited;  // how many started while it waited, of one that runs
+  bool due = false;                     // it has waited for long: it does not make room again
+  bool counted = false;                 // among those that may be stopped or moved
+  bool cut = false;                     // less is allowed than its request says
+  std::vector<Instant> disruptions;     // the last of them
+};
+
+/// What is known of all jobs.
+class JobLedger {
+ public:
+  explicit JobLedger(const SchedulerSetup& setup);
+
+  /// It waits, or is adopted, with this request.
+  void enter(Waiting job);
+  [[nodiscard]] bool knows(JobId job) const { return index(job) < jobs_.size(); }
+  [[nodiscard]] LedgerJob& operator[](JobId job) { return jobs_[index(job)]; }
+  [[nodiscard]] const LedgerJob& operator[](JobId job) const { return jobs_[index(job)]; }
+
+  /// It runs on this profile, and makes progress from then on.
+  void runs(JobId job, std::size_t kind, int profile, Instant from);
+  /// It runs no more, and has kept its work or not.
+  void stopped(JobId job, bool keeps, Instant now);
+  /// It has done all, which says something of others.
+  void ended(JobId job, Instant now);
+  /// It ran out of memory, and asks for more: others of its application will need as much.
+  void outgrew(JobId job, RequestId now_asks);
+
+  /// Seconds at full speed that it has done, and has still to do as far as is known.
+  [[nodiscard]] double done(JobId job, Instant now) const;
+  [[nodiscard]] double rest(JobId job, Instant now) const;
+  [[nodiscard]] WorkWorth worth(JobId job, Instant now) const;
+  /// Refreshed where more has become known since.
+  [[nodiscard]] const RelativeSpeeds& speeds(JobId job);
+  [[nodiscard]] double checkpoint_s(JobId job, std::size_t kind) const;
+  [[nodiscard]] const SeenWork& seen() const { return seen_; }
+  /// Whether speeds may be learnt while jobs run.
+  [[nodiscard]] bool learns() const { return learns_; }
+
+ private:
+  void learn(JobId job);
+  void cut(LedgerJob& job, MiB needed) const;
+  [[nodiscard]] double share(std::size_t kind, int profile) const;
+
+  const SchedulerSetup setup_;
+  bool learns_;
+  std::uint64_t lessons_ = 1;
+  std::vector<LedgerJob> jobs_;
+  std::map<std::string, MiB> needed_;  // by application
+  SeenWork seen_;
+};
+
+}  // namespace cleave
