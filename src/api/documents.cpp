@@ -118,12 +118,65 @@ void check_kernel(JsonReader& in, const Submission& submission) {
     in.refuse(fmt::format("kernel.{}", *wrong), std::string(wrong_dimensions_text));
 }
 
+/// What is not for services, or not for leases.
+void refuse_for_kind(JsonReader& in, std::string_view kind, const Submission& submission) {
+  const auto refuse = [&](bool said, std::string_view key) {
+    if (said)
+      in.refuse(key,
+                fmt::format("this says something of the work of a batch, and a {} has none", kind),
+                "leave it out");
+  };
+  refuse(submission.deadline.has_value(), "deadline_s");
+  refuse(!submission.times.empty(), "times");
+  if (submission.gpus || submission.instances)
+    in.refuse(
+        submission.gpus ? "gpus" : "instances",
+        submission.service ? "a replica has one instance" : "a lease has one instance",
+        submission.service ? "leave it out; replicas says how many there are" : "leave it out");
+}
+
+void check_service(JsonReader& in, Submission& submission) {
+  refuse_for_kind(in, "service", submission);
+  if (submission.expected)
+    in.refuse("expected_s", "a service runs until it is cancelled", "leave it out");
+  if (submission.retries != 0)
+    in.refuse("retries", "replicas are started again however they end", "leave it out");
+  if (submission.progress != Keeps::unsaid && submission.progress != Keeps::stateless)
+    in.refuse("progress", "a service is stateless", "leave it out");
+  submission.progress = Keeps::stateless;
+}
+
+void check_lease(JsonReader& in, const Submission& submission) {
+  refuse_for_kind(in, "lease", submission);
+  const LeaseTerms& lease = *submission.lease;
+  const bool shrinks = lease.then == LeaseTerms::Then::shrink;
+  if (shrinks && !lease.idle_after)
+    in.refuse("lease.then", "it is not said when the lease is idle", "give idle_after_s too");
+  if (lease.idle_memory && !shrinks)
+    in.refuse("lease.idle_mib", "this lease does not shrink", "add \"then\": \"shrink\"");
+  if (shrinks && !lease.idle_memory && !submission.memory)
+    in.refuse("lease.idle_mib", "how much memory it holds while it is idle is not known",
+              "give idle_mib, or ask for memory_mib");
+  if (shrinks && !moves_by_checkpoint(submission) && submission.progress != Keeps::stateless)
+    in.refuse("progress",
+              "a lease that shrinks is stopped and goes on elsewhere, and it is not "
+              "said that it saves its work",
+              "say that it does: checkpoint; or choose give-back");
+}
+
+void check_kind(JsonReader& in, Submission& submission) {
+  if (submission.service && submission.lease)
+    in.refuse("lease", "a job is a service or a lease, not both", "leave out one of the two");
+  if (submission.service) check_service(in, submission);
+  if (submission.lease) check_lease(in, submission);
+}
+
 bool is_sized(const AskedSize& size) {
   return size.profile || size.memory || size.model;
 }
 
 /// What no row can say, since it is about several fields.
-void check_together(JsonReader& in, const Submission& submission) {
+void check_together(JsonReader& in, Submission& submission) {
   if (submission.profile.has_value() + submission.memory.has_value() +
           submission.model.has_value() >
       1)
@@ -137,6 +190,7 @@ void check_together(JsonReader& in, const Submission& submission) {
   check_progress(in, submission);
   check_times(in, submission);
   check_kernel(in, submission);
+  check_kind(in, submission);
 }
 
 }  // namespace

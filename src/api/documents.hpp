@@ -18,6 +18,7 @@
 
 #include "base/json_fwd.hpp"
 #include "base/result.hpp"
+#include "model/job_kind.hpp"
 #include "model/job_spec.hpp"
 #include "model/job_state.hpp"
 #include "model/time_source.hpp"
@@ -49,11 +50,13 @@ struct ApiAttempt {
   friend bool operator==(const ApiAttempt&, const ApiAttempt&) = default;
 };
 
-/// One of the processes of a job of several instances or GPUs.
+/// One of the processes of a job of several instances or GPUs, or of the replicas of a service.
 struct ApiProcess {
   std::int64_t rank = 0;
   std::string state;  // a word of jobs, perhaps one of a later daemon
   bool held = false;
+  std::int64_t restarts = 0;  // of a replica
+  std::optional<Instant> starts_again_at;
   std::optional<ApiPlace> instance;
   std::optional<MiB> memory;
   std::optional<int> exit_code;
@@ -76,14 +79,20 @@ struct ApiJob {
   std::optional<Instant> deadline_at, submitted_at, started_at, ended_at, expected_end_at;
   std::optional<std::string> expected_by;  // a word, perhaps one of a later daemon
   std::int64_t attempts = 0, early_restarts = 0;
-  std::int64_t places = 1;       // instances or GPUs at a time
+  std::int64_t places = 1;                   // instances or GPUs at a time
+  std::string kind = "batch";                // a word, perhaps one of a later daemon
+  std::optional<std::int64_t> replicas, up;  // of a service: wanted, and those that run
+  std::int64_t restarts = 0;
+  std::optional<Instant> promised_at, idle_since;
+  bool idle_measured = false;
   std::optional<MiB> memory;     // the most that was reported as held
   std::optional<double> energy;  // J; not measured yet
   // In the answer about a single job only.
+  std::optional<LeaseTerms> lease;
   std::vector<std::string> command;
   std::string directory;
   std::vector<ApiAttempt> history;
-  std::vector<ApiProcess> processes;  // of several places, by rank
+  std::vector<ApiProcess> processes;  // of several places or a service, by rank
   friend bool operator==(const ApiJob&, const ApiJob&) = default;
 
   /// Nothing more will become of it.
@@ -247,6 +256,11 @@ inline constexpr auto fields_of<ApiProcess> = std::tuple{
     field("held", &ApiProcess::held,
           {.help = "Whether there is no process, and the GPU is held for the first one, which "
                    "sees it"}),
+    field(
+        "restarts", &ApiProcess::restarts,
+        {.help = "Of a replica: how often it was started again because it had ended", .least = 0}),
+    field("starts_again_at", &ApiProcess::starts_again_at,
+          {.help = "When it is started again; null unless it has ended and waits for that"}),
     field("instance", &ApiProcess::instance, {.help = "Where it runs, or ran last"}),
     field("memory_mib", &ApiProcess::memory,
           {.help = "Most memory that its latest attempt reported, with the context", .least = 0}),
@@ -301,7 +315,25 @@ inline constexpr auto fields_of<ApiJob> = std::tuple{
     field("early_restarts", &ApiJob::early_restarts,
           {.help = "Restarts in the last day before its memory would have run out", .least = 0}),
     field("places", &ApiJob::places,
-          {.help = "Instances or GPUs that it has at a time", .least = 1}),
+          {.help = "Instances or GPUs that it has at a time; of a service, a replica", .least = 1}),
+    field("kind", &ApiJob::kind, {.help = "What kind of job it is", .words = words_of_job_kind}),
+    field("replicas", &ApiJob::replicas,
+          {.help = "Of a service: how many replicas are wanted", .least = 1}),
+    field("up", &ApiJob::up, {.help = "Of a service: how many replicas run", .least = 0}),
+    field("restarts", &ApiJob::restarts,
+          {.help = "Of a service: how often its replicas were started again because one had ended",
+           .least = 0}),
+    field("lease", &ApiJob::lease,
+          {.help = "Of a lease: what was asked for", .use = FieldUse::whole}),
+    field("promised_at", &ApiJob::promised_at,
+          {.help = "Of a lease that had to wait: by when its place was expected to be free when it "
+                   "came; null where that was not known"}),
+    field(
+        "idle_measured", &ApiJob::idle_measured,
+        {.help = "Of a lease: whether the driver counts its work; while it does not, the lease is "
+                 "not idle"}),
+    field("idle_since", &ApiJob::idle_since,
+          {.help = "Of a lease: since when it has done no GPU work"}),
     field("memory_mib", &ApiJob::memory,
           {.help = "Most memory that its latest attempt reported, with the context", .least = 0}),
     field("energy_j", &ApiJob::energy, {.help = "Always null: energy is not measured yet"}),
@@ -310,7 +342,8 @@ inline constexpr auto fields_of<ApiJob> = std::tuple{
                    "process",
            .use = FieldUse::whole}),
     field("processes", &ApiJob::processes,
-          {.help = "Of a job of several places: its processes, by rank", .use = FieldUse::whole}),
+          {.help = "Of a job of several places its processes, of a service its replicas, by rank",
+           .use = FieldUse::whole}),
 };
 template <>
 inline constexpr std::string_view schema_of<ApiJob> = "Job";

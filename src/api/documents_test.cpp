@@ -78,8 +78,9 @@ TEST(Submissions, AreReadWhole) {
   all.batch = 64;
   all.expected = seconds(120);
   EXPECT_EQ(read_submission(Json::parse(full_submission), "request"), all);
-  EXPECT_EQ(Json::parse(full_submission).size() + 7, field_infos<Submission>.size() - 2)
-      << "all but profile, model, places, times and kernel, and but what is in the store only";
+  EXPECT_EQ(Json::parse(full_submission).size() + 9, field_infos<Submission>.size() - 2)
+      << "all but profile, model, places, times, kernel and kinds, and but what is in the store "
+         "only";
   Json least{{"command", {"true"}}, {"environment", Json::array()}, {"directory", "/"}};
   Submission read;
   read.argv = {"true"};
@@ -119,6 +120,65 @@ TEST(Submissions, AskForSeveralPlaces) {
     ASSERT_FALSE(refused) << wrong;
     EXPECT_EQ(refused.error().kind, ErrorKind::bad_input);
     EXPECT_TRUE(refused.error().place.starts_with("request: ")) << refused.error().text();
+  }
+}
+
+TEST(Submissions, AreServicesAndLeases) {
+  const Json document{{"command", {"true"}}, {"environment", Json::array()}, {"directory", "/"}};
+  const auto read = [&](const Json& more) {
+    Json whole = document;
+    whole.update(more);
+    return read_submission(whole, "request");
+  };
+  const auto service = read({{"service", {{"replicas", 3}}}});
+  ASSERT_TRUE(service) << service.error().text();
+  EXPECT_EQ(kind_of(*service), JobKind::service);
+  EXPECT_EQ(service->service->replicas, 3U);
+  EXPECT_TRUE(may_be_restarted(*service) && may_be_moved(*service));
+  EXPECT_EQ(read({{"service", Json::object()}})->service->replicas, 1U);
+  const auto lease = read(
+      {{"lease",
+        {{"starts_within_s", 30}, {"idle_after_s", 900}, {"then", "shrink"}, {"idle_mib", 4000}}},
+       {"progress", "checkpoint"}});
+  ASSERT_TRUE(lease) << lease.error().text();
+  LeaseTerms terms;
+  terms.starts_within = seconds(30);
+  terms.idle_after = seconds(900);
+  terms.then = LeaseTerms::Then::shrink;
+  terms.idle_memory = MiB{4000};
+  EXPECT_EQ(lease->lease, terms);
+  EXPECT_EQ(kind_of(*lease), JobKind::lease);
+  EXPECT_FALSE(may_be_moved(*read({{"lease", Json::object()}}))) << "it keeps nothing";
+
+  const std::pair<Json, std::string> wrong[] = {
+      {{{"service", {{"replicas", 0}}}}, "service.replicas"},
+      {{{"service", {{"replicas", 1001}}}}, "service.replicas"},
+      {{{"service", {{"latency_s", 1}}}}, "service.latency_s"},
+      {{{"service", true}}, "service"},
+      {{{"service", Json::object()}, {"lease", Json::object()}}, "lease"},
+      {{{"service", Json::object()}, {"gpus", 1}}, "gpus"},
+      {{{"service", Json::object()}, {"instances", 2}, {"profile", "1g.5gb"}}, "instances"},
+      {{{"service", Json::object()}, {"progress", "checkpoint"}}, "progress"},
+      {{{"service", Json::object()}, {"deadline_s", 5}}, "deadline_s"},
+      {{{"service", Json::object()}, {"expected_s", 5}}, "expected_s"},
+      {{{"service", Json::object()}, {"retries", 5}}, "retries"},
+      {{{"lease", {{"idle_after_s", 0}}}}, "lease.idle_after_s"},
+      {{{"lease", {{"then", "sleep"}, {"idle_after_s", 9}}}}, "lease.then"},
+      {{{"lease", {{"then", "shrink"}}}, {"memory_mib", 9}, {"progress", "checkpoint"}},
+       "lease.then"},
+      {{{"lease", {{"idle_after_s", 9}, {"idle_mib", 9}}}}, "lease.idle_mib"},
+      {{{"lease", {{"then", "shrink"}, {"idle_after_s", 9}}}, {"progress", "checkpoint"}},
+       "lease.idle_mib"},
+      {{{"lease", {{"then", "shrink"}, {"idle_after_s", 9}, {"idle_mib", 9}}}}, "progress"},
+      {{{"lease", Json::object()}, {"deadline_s", 5}}, "deadline_s"},
+  };
+  for (const auto& [members, place] : wrong) {
+    const auto refused = read(members);
+    ASSERT_FALSE(refused) << members;
+    EXPECT_EQ(refused.error().kind, ErrorKind::bad_input);
+    const std::string text = refused.error().text();
+    EXPECT_NE(text.find(place.substr(place.find('.') + 1)), std::string::npos) << text;
+    EXPECT_TRUE(text.starts_with("request: " + place.substr(0, place.find('.')))) << text;
   }
 }
 

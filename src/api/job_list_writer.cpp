@@ -57,21 +57,23 @@ void append(std::string& to, const std::optional<Value>& value) {
 template <class Record>
 requires is_record<Record>
 void append(std::string& to, const Record& record) {
+  constexpr const auto& rows = fields_of<Record>;
   char before = '{';
-  const auto add = [&](const auto& row) {
-    using Value = std::remove_cvref_t<decltype(record.*row.member)>;
+  const auto add = [&]<std::size_t each>() {
     // A list has no fields that only a single record's answer has.
-    if constexpr (!fields::is_list<Value>) {
-      if (row.info.use != FieldUse::everywhere) return;
+    if constexpr (std::get<each>(rows).info.use == FieldUse::everywhere) {
       to += before;
       to += '"';
-      to += row.info.key;
+      to += std::get<each>(rows).info.key;
       to += "\":";
-      append(to, record.*row.member);
+      append(to, record.*std::get<each>(rows).member);
       before = ',';
     }
   };
-  std::apply([&](const auto&... row) { (add(row), ...); }, fields_of<Record>);
+  const auto add_all = [&]<std::size_t... each>(std::index_sequence<each...>) {
+    (add.template operator()<each>(), ...);
+  };
+  add_all(std::make_index_sequence<std::tuple_size_v<decltype(fields_of<Record>)>>());
   to += '}';
 }
 

@@ -6,6 +6,7 @@
 #include "control/book/retention.hpp"
 #include "control/loop/command_translator.hpp"
 #include "control/loop/engine_rebuild.hpp"
+#include "control/loop/lease_keeper.hpp"
 #include "control/loop/listing.hpp"
 #include "control/loop/startup.hpp"
 #include "control/loop/step_taker.hpp"
@@ -38,6 +39,7 @@ struct Control::Parts {
                  std::move(doors.look_up_owner)),
         steps(clock, settings, node, brain, lifecycle, gpus, launcher),
         rebuild(clock, settings, node, book, brain, lifecycle, gpus),
+        leases(clock, node, book, brain, lifecycle),
         users(clock, settings, node, book, brain, lifecycle),
         listing(clock, settings, node, book, brain, gpus) {
     brain.set_carry_out([this](const Command& command) { commands.carry_out(command); });
@@ -63,6 +65,7 @@ struct Control::Parts {
   AttemptLauncher launcher;
   StepTaker steps;
   EngineRebuild rebuild;
+  LeaseKeeper leases;
   UserRequests users;
   Listing listing;
   std::optional<QueueView> queue;  // as of this step, once it was asked for
@@ -214,10 +217,12 @@ bool Control::Parts::round() {
   gpus.hear();
   processes.settle_pending();
   lifecycle.settle_runs();
+  leases.heed_work();
   lifecycle.take_timers();
   brain.wake();
   rebuild.step();
   brain.settle();
+  leases.take_promises();
   steps.destroy_idle_instances();
   steps.take();
   const bool more = book.has_effects() || !node.ended_runs.empty();
@@ -294,6 +299,18 @@ const AttemptRecord* Control::attempt_of(JobNumber number) const {
 
 const EndedProcess* Control::end_of_process(JobNumber number) const {
   return parts_->listing.end_of_process(number);
+}
+
+ServiceStatus Control::service(JobNumber number) const {
+  return parts_->listing.service(number);
+}
+
+LeaseStatus Control::lease(JobNumber number) const {
+  return parts_->listing.lease(number);
+}
+
+std::optional<Instant> Control::starts_again_at(JobNumber number) const {
+  return parts_->listing.starts_again_at(number);
 }
 
 std::optional<MiB> Control::memory_of(JobNumber number) const {

@@ -98,13 +98,19 @@ class Control {
   // What there is to see. Jobs that are not final are here, the others in the store.
 
   [[nodiscard]] const JobRecord* job(JobNumber number) const;
-  /// By number. A job of several processes is there once; each of these answers to its own number
-  /// in what follows, and in job().
+  /// By number. A job of several processes is there once, and so is a service; each process and
+  /// replica answers to its own number in what follows, and in job().
   [[nodiscard]] std::vector<const JobRecord*> jobs() const;
   /// The attempt that runs, or is about to; null where there is none.
   [[nodiscard]] const AttemptRecord* attempt_of(JobNumber number) const;
   /// How this process of a job of several ended, while others run; null: it has not.
   [[nodiscard]] const EndedProcess* end_of_process(JobNumber number) const;
+  /// Of a service that has not ended, by its number or that of a replica.
+  [[nodiscard]] ServiceStatus service(JobNumber number) const;
+  [[nodiscard]] LeaseStatus lease(JobNumber number) const;
+  /// When a job that could not be started, or a replica that ended, is started again; empty for
+  /// others.
+  [[nodiscard]] std::optional<Instant> starts_again_at(JobNumber number) const;
   /// What it last reported to hold.
   [[nodiscard]] std::optional<MiB> memory_of(JobNumber number) const;
   /// When it is expected to end; empty where it does not run, or nothing is known of its time.

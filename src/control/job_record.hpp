@@ -38,12 +38,13 @@ inline constexpr auto fields_of<JobOwner> = std::tuple{
     field("user", &JobOwner::user),
 };
 
-/// A job and what has become of it so far; or a further process of a job of several places, which
-/// has a record of its own. Their numbers follow that of the job, by rank, which is also that of
-/// the first process.
+/// A job and what has become of it so far; or a further process of a job of several places, or a
+/// further replica of a service, which has a record of its own. Their numbers follow that of the
+/// job, by rank, which is also that of the first. Processes are placed, started and ended together;
+/// a replica is a job of its own to all but people.
 struct JobRecord {
   JobNumber number = 0;
-  JobNumber leader = 0;  // of a further process: its job
+  JobNumber leader = 0;  // of a further process or replica: its job
   JobOwner owner;
   JobSpec spec;
   Instant submitted{};  // wall clock, as all times of records
@@ -56,11 +57,19 @@ struct JobRecord {
   Request request;         // what it asks for now: what was asked for, or more, as has been learned
   bool cancelled = false;  // somebody asked for it
   std::vector<Instant> early_restarts;  // of the last day
+  std::int64_t restarts = 0;            // of a replica: because it had ended
+  std::optional<Instant> promised;      // of a lease: when it came, its place was expected by then
   friend bool operator==(const JobRecord&, const JobRecord&) = default;
 
   /// The number by which people know the job.
   [[nodiscard]] JobNumber job() const { return leader == 0 ? number : leader; }
-  /// Among the processes of its job, from 0.
+  [[nodiscard]] bool is_replica() const { return spec.service.has_value(); }
+  [[nodiscard]] std::int64_t replicas() const { return is_replica() ? spec.service->replicas : 1; }
+  /// Whether it is placed for itself, and with its further processes where it has some.
+  [[nodiscard]] bool stands_alone() const { return leader == 0 || is_replica(); }
+  /// The first of the processes that are placed together with it.
+  [[nodiscard]] JobNumber first() const { return stands_alone() ? number : leader; }
+  /// Among the processes or replicas of its job, from 0.
   [[nodiscard]] std::int64_t rank() const { return number - job(); }
   [[nodiscard]] std::int64_t places() const { return spec.request.places; }
   [[nodiscard]] bool several() const { return places() > 1; }
@@ -68,7 +77,7 @@ struct JobRecord {
   [[nodiscard]] std::int64_t processes() const {
     return std::holds_alternative<WholeGpu>(spec.request.wanted) ? 1 : places();
   }
-  [[nodiscard]] bool has_process() const { return rank() < processes(); }
+  [[nodiscard]] bool has_process() const { return is_replica() || rank() < processes(); }
 };
 
 /// One run of a job, on one instance.

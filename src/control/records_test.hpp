@@ -112,6 +112,16 @@ class RandomRecords {
     value.registers = any_number();
     value.shared_bytes = any_number();
   }
+  void fill(std::uint32_t& value) { value = static_cast<std::uint32_t>(random.below(4)); }
+  void fill(LeaseTerms::Then& value) {
+    value = static_cast<LeaseTerms::Then>(random.below(words_of_then.size()));
+  }
+  void fill(MiB& value) { value = MiB{any_number()}; }
+  template <class Record>
+  requires(std::is_same_v<Record, ServiceTerms> || std::is_same_v<Record, LeaseTerms>)
+  void fill(Record& record) {
+    std::apply([&](const auto&... row) { (fill(record.*row.member), ...); }, fields_of<Record>);
+  }
   template <class Value>
   void fill(std::optional<Value>& value) {
     value.reset();
@@ -146,6 +156,8 @@ class RandomRecords {
     if (chance(0.3)) job.request = any_request();
     job.cancelled = chance(0.5);
     if (chance(0.3)) job.early_restarts.push_back(any_instant());
+    job.restarts = any_number();
+    if (chance(0.3)) job.promised = any_instant();
   }
 
   AttemptRecord any_attempt(JobKey key) {

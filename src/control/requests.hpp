@@ -29,6 +29,16 @@ struct RequestAnswer {
 /// The owner of a job as the system knows them now.
 using OwnerLookUp = std::function<Result<JobOwner>(const JobOwner& as_submitted)>;
 
+/// How the replicas of a service stand, for people.
+struct ServiceStatus {
+  std::int64_t up = 0, restarts = 0;
+};
+/// What is known of a lease's work, for people.
+struct LeaseStatus {
+  bool measured = false;              // the driver counts it
+  std::optional<Instant> idle_since;  // wall clock; empty: it works, or that is not known
+};
+
 /// How a GPU stands, for people.
 struct GpuStatus {
   const GpuIdentity* gpu = nullptr;

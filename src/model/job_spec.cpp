@@ -19,6 +19,11 @@ std::string size_in_words(MiB memory) {
 
 }  // namespace
 
+JobKind kind_of(const JobSpec& spec) {
+  if (spec.service) return JobKind::service;
+  return spec.lease ? JobKind::lease : JobKind::batch;
+}
+
 bool may_be_restarted(const JobSpec& spec) {
   return spec.restartable || spec.progress == Keeps::stateless ||
          spec.progress == Keeps::checkpoint;

@@ -12,9 +12,11 @@
 
 #include "base/record.hpp"
 #include "model/asked_places.hpp"
+#include "model/job_kind.hpp"
 #include "model/keeps.hpp"
 #include "model/kernel_use.hpp"
 #include "model/request.hpp"
+#include "model/service_terms.hpp"
 
 namespace cleave {
 
@@ -54,9 +56,14 @@ struct JobSpec {
   std::vector<StatedTime> times;     // in its place: on some profiles
   /// Its largest; the request then has the compute for it.
   std::optional<StatedKernel> kernel;
+  /// What kind of job it is where it is no batch; one of the two. Loads and targets of services,
+  /// and when there is work in a lease, are said in workloads only.
+  std::optional<ServiceTerms> service;
+  std::optional<LeaseTerms> lease;
   friend bool operator==(const JobSpec&, const JobSpec&) = default;
 };
 
+[[nodiscard]] JobKind kind_of(const JobSpec& spec);
 /// Whether it may be stopped and run again, from the beginning or from its last checkpoint.
 [[nodiscard]] bool may_be_restarted(const JobSpec& spec);
 /// Whether it may be moved while it runs.
@@ -105,6 +112,7 @@ struct Submission : JobCommand, AskedSize, JobSpec {
 
 inline constexpr std::int64_t longest_job_name = 256;         // bytes
 inline constexpr std::int64_t most_job_memory = 1 << 24;      // MiB
+inline constexpr std::int64_t most_replicas = 1000;
 inline constexpr std::int64_t longest_job_grace = 24 * 3600;  // s
 inline constexpr std::int64_t longest_job_time =              // s
     std::chrono::duration_cast<std::chrono::seconds>(longest_duration).count();
@@ -115,6 +123,9 @@ template <>
 inline constexpr std::span<const std::string_view> words_of<Keeps> = words_of_keeps;
 template <>
 inline constexpr std::span<const std::string_view> words_of<Together> = words_of_together;
+
+template <>
+inline constexpr std::span<const std::string_view> words_of<LeaseTerms::Then> = words_of_then;
 
 template <>
 inline constexpr auto fields_of<JobCommand> = std::tuple{
@@ -209,6 +220,42 @@ template <>
 inline constexpr std::string_view schema_of<StatedTime> = "StatedTime";
 
 template <>
+inline constexpr auto fields_of<ServiceTerms> = std::tuple{
+    field("replicas", &ServiceTerms::replicas,
+          {.help = "Number of replicas, each with an instance and a process of its own",
+           .option = "--replicas",
+           .least = 1,
+           .most = most_replicas}),
+};
+
+template <>
+inline constexpr auto fields_of<LeaseTerms> = std::tuple{
+    field("starts_within_s", &LeaseTerms::starts_within,
+          {.help = "Seconds from submission in which the lease should start",
+           .option = "--starts-within",
+           .stored = "starts_within_ns",
+           .least = 0,
+           .most = longest_job_time}),
+    field("idle_after_s", &LeaseTerms::idle_after,
+          {.help = "Seconds without GPU work after which the lease is idle; never if absent",
+           .option = "--idle-after",
+           .stored = "idle_after_ns",
+           .least = 0,
+           .most = longest_job_time,
+           .above_least = true}),
+    field("then", &LeaseTerms::then,
+          {.help = "What becomes of the lease when it is idle: it ends and gives its instance "
+                   "back, or moves to a smaller one until there is work again",
+           .option = "--then"}),
+    field("idle_mib", &LeaseTerms::idle_memory,
+          {.help = "Memory that the lease holds while it is idle, of one that shrinks; what it "
+                   "asks for if absent",
+           .option = "--idle-memory",
+           .least = 1,
+           .most = most_job_memory}),
+};
+
+template <>
 inline constexpr auto fields_of<JobSpec> = std::tuple{
     field("name", &JobSpec::name,
           {.help = "Name of the job; commands accept it while the job is unfinished",
@@ -294,6 +341,13 @@ inline constexpr auto fields_of<JobSpec> = std::tuple{
                    "asks for the compute slices on which it takes no more time steps than on a "
                    "whole GPU",
            .option = "--kernel"}),
+    field("service", &JobSpec::service,
+          {.help = "The job is a service: replicas that run until it is cancelled, and that may be "
+                   "moved",
+           .option = "--service"}),
+    field("lease", &JobSpec::lease,
+          {.help = "The job is a lease: a place for a person, such as a notebook",
+           .option = "--lease"}),
 };
 
 template <>

@@ -39,10 +39,11 @@ enum class AttemptEnd : std::uint8_t {
   lost,  // its GPU, its instance or its supervisor is gone
   not_started,
   gang,  // another process of its job has ended badly, or lost its place
+  idle,  // a lease without GPU work is given back
 };
-inline constexpr std::array<std::string_view, 9> attempt_end_names = {
+inline constexpr std::array<std::string_view, 10> attempt_end_names = {
     "ended-itself", "out-of-memory", "early-restart", "made-room", "moved",
-    "cancelled",    "lost",          "not-started",   "gang"};
+    "cancelled",    "lost",          "not-started",   "gang",         "idle"};
 std::string_view name(AttemptEnd end);
 [[nodiscard]] std::optional<AttemptEnd> parse_attempt_end(std::string_view name);
 

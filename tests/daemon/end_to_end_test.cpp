@@ -163,6 +163,55 @@ TEST(DaemonEndToEnd, JobsOfSeveralInstancesOrGpus) {
   EXPECT_EQ(stand.run("submit --instances 15x1g.5gb -- true").exit_code, 1) << "there are 14";
 }
 
+TEST(DaemonEndToEnd, ServicesAndLeases) {
+  DaemonStand stand;
+  const std::int64_t service = stand.submit(
+      "--service --replicas 2 --profile 1g.5gb --name web -- sh -c 'echo replica $CLEAVE_REPLICA; "
+      "test $CLEAVE_REPLICA = 1 && exit 3; sleep 60'");
+  ASSERT_TRUE(stand.wait_until([&] { return stand.job(service)["restarts"] == 2; }));
+  const Json known = stand.job(service);
+  EXPECT_EQ(known["state"], "running") << known.dump(1);
+  EXPECT_EQ(known["processes"][0]["restarts"], 0) << "the other runs on";
+  const std::string listed = stand.run("ps --processes").out;
+  EXPECT_TRUE(has(listed, "service, ") && has(listed, " of 2 up") && has(listed, "restarts"))
+      << listed;
+  const std::string shown = stand.run(fmt::format("show {}", service)).out;
+  EXPECT_TRUE(has(shown, "2 wanted; ") && has(shown, "exited with 3")) << shown;
+  EXPECT_TRUE(has(stand.run(fmt::format("logs --rank 1 {}", service)).out, "replica 1"));
+  stand.kill();
+  stand.start();
+  ASSERT_TRUE(stand.wait_until_ready());
+  ASSERT_TRUE(stand.wait_for_state(service, "running"));
+  EXPECT_EQ(stand.job(service)["attempts"], 1) << "it went on";
+  EXPECT_EQ(stand.run("cancel web").exit_code, 0);
+  EXPECT_EQ(stand.over(service)["state"], "cancelled");
+  EXPECT_TRUE(stand.wait_until([&] { return stand.processes_of_jobs().empty(); }));
+
+  const std::int64_t lease =
+      stand.submit("--lease --starts-within 30s --idle-after 15m --profile 3g.20gb -- sleep 60");
+  ASSERT_TRUE(stand.wait_for_state(lease, "running"));
+  const std::string told = stand.run(fmt::format("show {}", lease)).out;
+  EXPECT_TRUE(has(told, "within 30 s") &&
+              has(told, "after 15 min 00 s without GPU work: give-back"))
+      << told;
+  EXPECT_EQ(stand.run(fmt::format("cancel {}", lease)).exit_code, 0);
+
+  const std::pair<const char*, const char*> wrong[] = {
+      {"--replicas 2", "--service"},
+      {"--service --replicas 0", "--replicas"},
+      {"--service --lease", "--lease"},
+      {"--service --deadline 5", "--deadline"},
+      {"--lease --idle-after soon", "--idle-after"},
+      {"--lease --then shrink --idle-memory 4GiB --progress checkpoint", "--then"},
+      {"--lease --idle-after 15m --idle-memory 4GiB", "--idle-memory"},
+      {"--lease --idle-after 15m --then shrink --idle-memory 4GiB", "--progress"}};
+  for (const auto& [options, place] : wrong) {
+    const Outcome refused = stand.run(fmt::format("submit {} -- true", options));
+    EXPECT_EQ(refused.exit_code, 2) << options << refused.err;
+    EXPECT_TRUE(has(refused.err, place)) << options << refused.err;
+  }
+}
+
 TEST(DaemonEndToEnd, CodesOutputsAndNames) {
   DaemonStand stand;
   EXPECT_EQ(stand.run("submit --wait -- true").exit_code, 0);

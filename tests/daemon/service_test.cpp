@@ -367,6 +367,58 @@ TEST(Service, AJobOfSeveralIsOneJobWithItsProcesses) {
   for (const Json& each : cancelled["processes"]) EXPECT_EQ(each["state"], "cancelled") << each;
 }
 
+TEST(Service, AServiceIsOneJobWithItsReplicas) {
+  ServiceStand stand;
+  Json wanted = Json::parse(plain_job);
+  wanted["profile"] = "1g.5gb";
+  wanted["service"] = {{"replicas", 3}};
+  const Asked submitted = stand.ask(ada(), "POST", "/v1/jobs", wanted.dump());
+  ASSERT_EQ(submitted.response->status, 201) << submitted.response->body;
+  EXPECT_EQ(submitted.json()["kind"], "service");
+  EXPECT_EQ(submitted.json()["replicas"], 3);
+  EXPECT_EQ(stand.ask(ada(), "POST", "/v1/jobs", plain_job).json()["id"], 4);
+  stand.run(std::chrono::seconds(2));
+  const Json list = stand.ask(ada(), "GET", "/v1/jobs?all=1").json()["jobs"];
+  ASSERT_EQ(list.size(), 2U);
+  EXPECT_EQ(list[0]["kind"], "batch");
+  EXPECT_TRUE(list[0]["replicas"].is_null());
+  EXPECT_EQ(list[1]["id"], 1);
+  EXPECT_EQ(list[1]["replicas"], 3);
+  const Json shown = stand.ask(ada(), "GET", "/v1/jobs/1").json();
+  ASSERT_EQ(shown["processes"].size(), 3U) << shown;
+  EXPECT_EQ(shown["processes"][2]["rank"], 2);
+  EXPECT_EQ(shown["up"].get<int>(), std::ranges::count_if(shown["processes"], [](const Json& each) {
+              return each["state"] == "running";
+            }));
+  const Asked replica = stand.ask(ada(), "GET", "/v1/jobs/2");
+  EXPECT_EQ(replica.response->status, 404);
+  EXPECT_NE(replica.response->body.find("replica 1 of job 1"), std::string::npos)
+      << replica.response->body;
+  EXPECT_EQ(stand.ask(ada(), "GET", "/v1/jobs/1/logs?rank=2").response->status, 200);
+  EXPECT_EQ(stand.ask(ada(), "GET", "/v1/jobs/1/logs?rank=3").response->status, 404);
+  EXPECT_EQ(stand.ask(ada(), "POST", "/v1/jobs/1/cancel").response->status, 200);
+  stand.run(std::chrono::seconds(5));
+  const Json cancelled = stand.ask(ada(), "GET", "/v1/jobs/1").json();
+  EXPECT_EQ(cancelled["state"], "cancelled");
+  for (const Json& each : cancelled["processes"]) EXPECT_EQ(each["state"], "cancelled") << each;
+}
+
+TEST(Service, ALeaseSaysWhatWasAskedForAndWhetherItsWorkIsCounted) {
+  ServiceStand stand;
+  Json wanted = Json::parse(plain_job);
+  wanted["profile"] = "1g.5gb";
+  wanted["lease"] = {{"starts_within_s", 30}, {"idle_after_s", 900}};
+  const Asked submitted = stand.ask(ada(), "POST", "/v1/jobs", wanted.dump());
+  ASSERT_EQ(submitted.response->status, 201) << submitted.response->body;
+  EXPECT_EQ(submitted.json()["kind"], "lease");
+  EXPECT_EQ(submitted.json()["lease"]["starts_within_s"], 30);
+  EXPECT_EQ(submitted.json()["lease"]["then"], "give-back");
+  stand.run(std::chrono::seconds(1));
+  const Json shown = stand.ask(ada(), "GET", "/v1/jobs/1").json();
+  EXPECT_EQ(shown["idle_measured"], false) << shown;
+  EXPECT_TRUE(shown["idle_since"].is_null());
+}
+
 TEST(Service, RefusesJobsBeyondTheLine) {
   ControlSettings settings;
   settings.most_waiting = 2;
@@ -778,6 +830,11 @@ TEST(Service, TakesSubmissionsAsTheDescriptionSays) {
       {"instances", "2x1g.5gb"},
       {"together", "node"},
       {"together", "apart"},
+      {"service", true},
+      {"service", {{"replicas", 0}}},
+      {"service", {{"load", Json::array()}}},
+      {"lease", {{"then", "shrink"}}},
+      {"lease", {{"idle_after_s", -1}}},
   };
   for (const auto& [key, value] : wrong) {
     Json body = good;

@@ -86,6 +86,18 @@ std::string fitted(const std::string& table, std::size_t width) {
 
 }  // namespace
 
+/// "running", "running (service, 2 of 3 up)", "running (lease, idle for 12 min 05 s)"
+std::string state_and_kind(const ApiJob& job, Instant now) {
+  std::string more;
+  if (job.replicas && !job.is_over())
+    more = fmt::format("{}, {} of {} up", visible(job.kind), job.up.value_or(0), *job.replicas);
+  else if (job.kind != "batch")
+    more = visible(job.kind);
+  if (job.idle_since)
+    more += fmt::format(", idle for {}", human(std::max(now - *job.idle_since, Duration{})));
+  return more.empty() ? visible(job.state) : fmt::format("{} ({})", visible(job.state), more);
+}
+
 std::string jobs_table(std::span<const ApiJob> jobs, Instant now, std::size_t width,
                        bool with_user) {
   constexpr std::size_t longest_name = 24;
@@ -99,7 +111,7 @@ std::string jobs_table(std::span<const ApiJob> jobs, Instant now, std::size_t wi
                               : cut_to(visible(job.user), longest_name);
     });
   const Columns<ApiJob> others = {
-      {text_only, "state", [](const ApiJob& job) { return visible(job.state); }},
+      {text_only, "state", [now](const ApiJob& job) { return state_and_kind(job, now); }},
       {text_only, "where", where_text},
       {text_only, "memory",
        [](const ApiJob& job) {
@@ -115,10 +127,18 @@ std::string jobs_table(std::span<const ApiJob> jobs, Instant now, std::size_t wi
 
 std::string processes_table(const ApiJob& job, std::size_t width) {
   using P = ApiProcess;
-  const Columns<P> columns = {
-      {text_only, "process", &P::rank},
-      {text_only, "state",
-       [](const P& of) { return of.held ? std::string("held for 0") : visible(of.state); }},
+  const bool service = job.replicas.has_value();
+  const Instant now = std::chrono::system_clock::now();
+  const auto state = [now](const P& of) {
+    if (of.held) return std::string("held for 0");
+    if (!of.starts_again_at) return visible(of.state);
+    return fmt::format("{}, again in {}", visible(of.state),
+                       human(std::max(*of.starts_again_at - now, Duration{})));
+  };
+  Columns<P> columns = {{text_only, service ? "replica" : "process", &P::rank},
+                        {text_only, "state", state}};
+  if (service) columns.emplace_back(text_only, "restarts", &P::restarts);
+  const Columns<P> others = {
       {text_only, "where", [](const P& of) { return of.instance ? text(*of.instance) : ""; }},
       {text_only, "device",
        [](const P& of) { return of.instance ? visible(of.instance->device) : ""; }},
@@ -128,6 +148,7 @@ std::string processes_table(const ApiJob& job, std::size_t width) {
          return fmt::format("{}{}{}", visible(of.why), of.why.empty() || code.empty() ? "" : ", ",
                             code);
        }}};
+  columns.insert(columns.end(), others.begin(), others.end());
   return fitted(text_rows(columns, job.processes), width);
 }
 

@@ -93,10 +93,10 @@ void tell_troubles(ApiClient& daemon) {
     fmt::print(stderr, "cleave: trouble: {}\n", visible(trouble));
 }
 
-/// The processes of the jobs that have several.
+/// The processes of the jobs that have several, and the replicas of services.
 Result<void> print_processes(ApiClient& daemon, const std::vector<ApiJob>& jobs) {
   for (const ApiJob& each : jobs) {
-    if (each.places == 1) continue;
+    if (each.places == 1 && !each.replicas) continue;
     const auto document = ask_job(daemon, each.id);
     if (!document) return std::unexpected(document.error());
     const auto job = read_job(*document, "the daemon's answer");
@@ -143,9 +143,10 @@ void add_ps(CommandLine& program, Run& run) {
       add_command(program, run, "ps", "List your jobs: where each one runs, or why it waits",
                   "cleave ps --all", ps);
   command->add_flag("-a,--all", options.all, "Include jobs that have ended");
-  Option* processes =
-      command->add_flag("--processes", options.processes,
-                        "Also list the processes of jobs of several instances or GPUs");
+  Option* processes = command->add_flag(
+      "--processes", options.processes,
+      "Also list the processes of jobs of several instances or GPUs, and replicas of "
+      "services");
   command
       ->add_option("--user", options.user,
                    "Jobs of this user, by name or number, or of all users; only operators see "

@@ -40,6 +40,35 @@ std::string allowances(const ApiJob& job) {
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
+std::string service_text(const ApiJob& job) {
+  if (!job.replicas) return {};
+  const std::string up = job.is_over() ? "" : fmt::format("; {} up", job.up.value_or(0));
+  return fmt::format("{} wanted{}; started again {}", *job.replicas, up,
+                     job.restarts == 1 ? "once" : fmt::format("{} times", job.restarts));
+}
+
+/// When it should start, and by when its place was expected.
+std::string start_text(const ApiJob& job) {
+  std::vector<std::string> words;
+  if (job.lease && job.lease->starts_within)
+    words.push_back(fmt::format("within {}", human(*job.lease->starts_within)));
+  if (job.promised_at)
+    words.push_back(fmt::format("its place was expected by {}", local_time(*job.promised_at)));
+  return fmt::format("{}", fmt::join(words, "; "));
+}
+
+std::string idle_text(const ApiJob& job, Instant now) {
+  if (!job.lease || !job.lease->idle_after) return {};
+  std::string text = fmt::format("after {} without GPU work: {}", human(*job.lease->idle_after),
+                                 words_of_then[static_cast<std::size_t>(job.lease->then)]);
+  if (job.state == "running" && !job.idle_measured)
+    return text + "; its work is not counted here, so that it is not idle";
+  if (job.idle_since)
+    text += fmt::format("; none since {}, for {}", local_time(*job.idle_since),
+                        human(std::max(now - *job.idle_since, Duration{})));
+  return text;
+}
+
 /// How the expected end is known, in words; a later daemon may know other ways.
 std::string known_by(const std::string& word) {
   constexpr std::pair<TimeSource, std::string_view> words[] = {
@@ -119,6 +148,10 @@ void print_job(const ApiJob& job, Instant now) {
   line(job.is_over() ? "ended" : "state",
        job.reason.empty() ? visible(job.state)
                           : fmt::format("{}: {}", visible(job.state), visible(job.reason)));
+  if (job.kind != "batch") line("kind", visible(job.kind));
+  line("replicas", service_text(job));
+  line("should start", start_text(job));
+  line("idle", idle_text(job, now));
   if (job.exit_code) line("exit code", fmt::format("{}", *job.exit_code));
   if (job.instance) {
     line("where", where_text(job));

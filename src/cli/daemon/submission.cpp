@@ -10,6 +10,7 @@
 #include <map>
 
 #include "base/format.hpp"
+#include "base/human_time.hpp"
 #include "base/json.hpp"
 #include "base/terminal_text.hpp"
 #include "base/text.hpp"
@@ -25,7 +26,8 @@ namespace {
 /// Set by the daemon for each run; those of the caller may be another job's.
 constexpr auto of_the_run = std::to_array<std::string_view>(
     {"CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "CLEAVE_JOB", "CLEAVE_ATTEMPT",
-     "CLEAVE_REPORT", "CLEAVE_JOB_MARK", "CLEAVE_RANK", "CLEAVE_PROCESSES", "CLEAVE_GANG"});
+     "CLEAVE_REPORT", "CLEAVE_JOB_MARK", "CLEAVE_RANK", "CLEAVE_PROCESSES", "CLEAVE_GANG",
+     "CLEAVE_REPLICA"});
 /// What the daemon sets for the processes of a job of several, unless its user did. In such a
 /// process they are not the user's.
 constexpr auto of_a_gang = std::to_array<std::string_view>(
@@ -165,6 +167,23 @@ constexpr std::size_t row_of(std::string_view key) {
   return static_cast<std::size_t>(std::ranges::find(rows, key, &FieldInfo::key) - rows.begin());
 }
 
+/// A row of the record that the field of this key holds.
+const FieldInfo& row_inside(std::string_view record, std::string_view key) {
+  return *std::ranges::find(field_infos<Submission>[row_of(record)].inside, key, &FieldInfo::key);
+}
+
+/// Of a record that is given as one word, and not as options of its own.
+bool is_text(const FieldInfo& field) {
+  return field.key == "kernel" || field.key == "model";
+}
+
+Check time_text() {
+  return Check([](const std::string& text) {
+    const auto time = parse_human(text);
+    return time ? std::string() : fmt::format("{}; {}", time.error().message, time.error().remedy);
+  });
+}
+
 /// Whether the option's word is taken as it is: the others are turned into what the row bounds.
 bool is_plain(const FieldInfo& field) {
   return field.key != "memory_mib" && field.key != "checkpoint_signal" && field.key != "times" &&
@@ -243,6 +262,38 @@ void SubmitOptions::add_model_options(CommandLine& command, Option* model) {
   command.add_flag("--train", train_, "With --model: the model is trained")->needs(model);
 }
 
+void SubmitOptions::add_kind_options(CommandLine& command, Option* service, Option* lease) {
+  service->excludes(lease);
+  const auto add = [&](std::string_view key, std::string& text, const std::string& help) {
+    const FieldInfo& field = row_inside("lease", key);
+    return command.add_option(std::string(field.option), text, help)->needs(lease);
+  };
+  const FieldInfo& replicas = row_inside("service", "replicas");
+  command
+      .add_option(std::string(replicas.option), replicas_,
+                  "With --service: number of replicas, each with an instance and a process of its "
+                  "own; 1 without")
+      ->check(whole_number(replicas.least))
+      ->needs(service);
+  add("starts_within_s", starts_within_,
+      "With --lease: it should start so soon, such as 30s; batches make room for it")
+      ->check(time_text());
+  add("idle_after_s", idle_after_,
+      "With --lease: without GPU work for so long, such as 15m, it is idle; never without this, "
+      "nor where the driver does not count work")
+      ->check(time_text());
+  const FieldInfo& then = row_inside("lease", "then");
+  add("then", then_,
+      "With --lease: what becomes of it when it is idle: it ends and gives its instance back "
+      "(default), or moves to a smaller one until there is work again, which takes --progress "
+      "checkpoint")
+      ->check(Check::one_of({then.words.begin(), then.words.end()}));
+  add("idle_mib", idle_memory_,
+      "With --then shrink: memory that it holds while it is idle: 4GiB, or a number of MiB; what "
+      "--memory says without")
+      ->check(not_empty());
+}
+
 void SubmitOptions::add(CommandLine& command) {
   std::array<Option*, rows.size()> added{};
   for (std::size_t row = 0; row < rows.size(); ++row) {
@@ -251,6 +302,8 @@ void SubmitOptions::add(CommandLine& command) {
       command.add_option("--env", environment_, help_of(field))->one_each_time();
     else if (field.key == "model")
       added[row] = command.add_option("--model", texts_[row], help_of(field))->check(not_empty());
+    else if (field.kind == FieldKind::record && field.option.starts_with("--") && !is_text(field))
+      added[row] = command.add_flag(std::string(field.option), flags_[row], help_of(field));
     else if (field.option.starts_with("--"))
       added[row] = add_row(command, row);
   }
@@ -266,6 +319,7 @@ void SubmitOptions::add(CommandLine& command) {
   added[row_of("compute_slices")]->needs(memory);
   added[row_of("checkpoint_grace_s")]->needs(added[row_of("checkpoint_signal")]);
   add_model_options(command, model);
+  add_kind_options(command, added[row_of("service")], added[row_of("lease")]);
 }
 
 // The submission.
@@ -295,6 +349,19 @@ Result<void> SubmitOptions::put_model(Json& to) const {
   return {};
 }
 
+/// What is not given is not said.
+Result<void> SubmitOptions::put_lease(Json& to) const {
+  to = Json::object();
+  if (!starts_within_.empty()) to["starts_within_s"] = in_seconds(*parse_human(starts_within_));
+  if (!idle_after_.empty()) to["idle_after_s"] = in_seconds(*parse_human(idle_after_));
+  if (!then_.empty()) to["then"] = then_;
+  if (idle_memory_.empty()) return {};
+  const auto size = parse_size(idle_memory_);
+  if (!size) return fail_at("--idle-memory", size.error());
+  to["idle_mib"] = size->value;
+  return {};
+}
+
 /// "4", or "4x1g.5gb", which names the profile too.
 Result<void> SubmitOptions::put_instances(Json& to, const std::string& text) const {
   if (const auto number = parse_integer(text)) {
@@ -321,6 +388,10 @@ Result<void> SubmitOptions::put_row(Json& to, std::size_t row) const {
   const std::string key(field.key);
   if (field.kind == FieldKind::flag) {
     if (flags_[row]) to[key] = true;
+  } else if (key == "service") {
+    if (flags_[row]) to[key] = {{"replicas", replicas_.value_or(1)}};
+  } else if (key == "lease") {
+    if (flags_[row]) return put_lease(to[key]);
   } else if (text.empty()) {
     return {};
   } else if (key == "model") {
@@ -399,10 +470,14 @@ Error of_its_option(Error error) {
   if (!error.place.starts_with(document)) return error;
   std::string_view key = error.place;
   key.remove_prefix(document.size());
-  key = key.substr(0, key.find_first_of("[."));  // an element of a list, a part of the model
+  const std::size_t end = key.find_first_of("[.");  // an element of a list, a part of the model
+  const std::string_view part = end == key.npos ? std::string_view() : key.substr(end + 1);
   const auto& rows = field_infos<Submission>;
-  const auto* const found = std::ranges::find(rows, key, &FieldInfo::key);
-  if (found != rows.end() && !found->option.empty()) error.place = found->option;
+  const auto* const found = std::ranges::find(rows, key.substr(0, end), &FieldInfo::key);
+  if (found == rows.end() || found->option.empty()) return error;
+  const auto inside = std::ranges::find(found->inside, part, &FieldInfo::key);
+  const bool own = inside != found->inside.end() && !inside->option.empty();
+  error.place = own ? inside->option : found->option;
   return error;
 }
 

@@ -32,8 +32,10 @@ class SubmitOptions {
 
   Option* add_row(CommandLine& command, std::size_t row);
   void add_model_options(CommandLine& command, Option* model);
+  void add_kind_options(CommandLine& command, Option* service, Option* lease);
   [[nodiscard]] const std::string& text_of(std::string_view key) const;
   [[nodiscard]] Result<void> put_model(Json& to) const;
+  [[nodiscard]] Result<void> put_lease(Json& to) const;
   [[nodiscard]] Result<void> put_instances(Json& to, const std::string& text) const;
   [[nodiscard]] Result<void> put_row(Json& to, std::size_t row) const;
 
@@ -42,7 +44,8 @@ class SubmitOptions {
   std::vector<std::string> environment_;  // --env
   bool clean_environment_ = false, train_ = false;
   std::string precision_;
-  std::optional<std::int64_t> context_;
+  std::optional<std::int64_t> context_, replicas_;
+  std::string starts_within_, idle_after_, then_, idle_memory_;  // of a lease
 };
 
 /// The command's environment: of `all` ("NAME=value") everything, or with `clean` what names the

@@ -26,6 +26,8 @@ class KnownFacts final : public JobFacts {
     std::string user;  // the owner's name, or their number where they have none
     std::optional<std::string> application;
     std::optional<std::int64_t> batch;
+    JobKind kind = JobKind::batch;
+    bool saves = false;
     Gang gang = {};
   };
   /// Forgets all; `fleet` must outlive what is asked.
@@ -57,6 +59,8 @@ class KnownFacts final : public JobFacts {
 
   [[nodiscard]] Gang gang(JobId job) const override { return of(job).gang; }
   [[nodiscard]] std::int64_t priority(JobId job) const override { return of(job).priority; }
+  [[nodiscard]] JobKind kind(JobId job) const override { return of(job).kind; }
+  [[nodiscard]] bool saves(JobId job) const override { return of(job).saves; }
   [[nodiscard]] std::optional<Instant> deadline(JobId job) const override {
     return of(job).deadline;
   }
@@ -100,6 +104,14 @@ class KnownFacts final : public JobFacts {
   std::vector<PastUse> past_use_;  // on the engine's clock
 };
 
+/// "full-gpu, static"
+std::string names_of_those_with_kinds() {
+  std::vector<std::string_view> names;
+  for (const SchedulerRow& row : schedulers())
+    if (row.kinds) names.push_back(row.name);
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
 }  // namespace
 
 /// An engine and what it refers to; made and thrown away together.
@@ -114,6 +126,7 @@ struct Brain::Parts {
   std::unique_ptr<Forecaster> forecaster;
   std::unique_ptr<Engine> engine;
   std::vector<JobNumber> numbers;  // by the engine's job
+  bool kinds = false;
   const SchedulerRow* row;
 };
 
@@ -126,9 +139,13 @@ Result<void> Brain::check_forecaster(const std::string& text) {
 }
 
 Result<void> Brain::check_scheduler(const std::string& text, const FleetFile& file,
-                                    std::span<const GpuReservation> reservations) {
+                                    std::span<const GpuReservation> reservations, bool kinds) {
   const auto spec = parse_scheduler(text);
   if (!spec) return std::unexpected(spec.error());
+  if (kinds && !spec->row->kinds)
+    return fail(ErrorKind::infeasible, text,
+                fmt::format("scheduler '{}' takes batches only", spec->row->name),
+                fmt::format("these take services and leases: {}", names_of_those_with_kinds()));
   const Fleet fleet(file);
   const RequestTable requests(file.geometries);
   const KnownFacts nothing;
@@ -136,6 +153,7 @@ Result<void> Brain::check_scheduler(const std::string& text, const FleetFile& fi
                                            .requests = requests,
                                            .facts = &nothing,
                                            .live = true,
+                                           .kinds = kinds,
                                            .reservations = reservations,
                                            .gangs = true});
   if (!made) return std::unexpected(made.error());
@@ -187,6 +205,7 @@ bool Brain::make(const FleetFile& file, const std::string& forecaster,
                               .requests = parts->requests,
                               .facts = &parts->facts,
                               .live = true,
+                              .kinds = background.kinds,
                               .reservations = parts->reservations,
                               .gangs = true},
                              parts->requests, parts->forecaster.get(), refusals_.get());
@@ -196,6 +215,7 @@ bool Brain::make(const FleetFile& file, const std::string& forecaster,
     return false;
   }
   trouble_.clear();
+  parts->kinds = background.kinds;
   parts->engine = std::make_unique<Engine>(std::move(*engine));
   parts_ = std::move(parts);
   rebuilding_ = false;
@@ -209,6 +229,10 @@ bool Brain::furnishes() const {
 
 bool Brain::wants_whole_gpus() const {
   return parts_ != nullptr && parts_->row->whole_gpus;
+}
+
+bool Brain::takes_kinds() const {
+  return parts_ != nullptr && parts_->kinds;
 }
 
 std::size_t Brain::jobs_known() const {
@@ -317,7 +341,10 @@ void Brain::admit(Processes job) {
   if (spec.deadline) facts.deadline = whole.record.submitted + *spec.deadline - set;
   if (whole.main) facts.running_since = whole.attempts.at(*whole.main).record.started - set;
   facts.priority = spec.priority;
-  facts.movable = may_be_moved(spec) && !whole.record.several();
+  facts.kind = kind_of(spec);
+  // A person is not moved away from work, but for what becomes of idle leases.
+  facts.movable = may_be_moved(spec) && !whole.record.several() && facts.kind != JobKind::lease;
+  facts.saves = spec.progress == Keeps::checkpoint || spec.progress == Keeps::stateless;
   facts.restartable = may_be_restarted(spec);
   facts.times = times_of(whole);
   facts.expected_end = end_of(job);
@@ -351,6 +378,10 @@ std::vector<Event> Brain::adoption_of(Processes job) {
     events.push_back(Adopted{*process->id, request, place.gpu, place.placement});
   }
   return events;
+}
+
+Event Brain::idleness_of(const LiveJob& lease, MiB enough) {
+  return LeaseIdle{lease.id.value(), parts_->requests.intern({BySize{enough, {}}, {}})};
 }
 
 JobNumber Brain::number_of(JobId id) const {

@@ -41,10 +41,11 @@ class Brain {
   // Schedulers and forecasters, as texts that users write.
 
   [[nodiscard]] static Result<void> check_forecaster(const std::string& text);
-  /// Whether this scheduler could decide over the fleet, of which these GPUs are reserved.
+  /// Whether this scheduler could decide over the fleet, of which these GPUs are reserved; with
+  /// `kinds`, over services and leases too.
   [[nodiscard]] static Result<void> check_scheduler(
       const std::string& text, const FleetFile& fleet,
-      std::span<const GpuReservation> reservations = {});
+      std::span<const GpuReservation> reservations = {}, bool kinds = false);
   /// The scheduler's name if it stops jobs and starts them again; empty: it does not.
   [[nodiscard]] static Result<std::string> interrupting_name(const std::string& text);
   /// Whether the scheduler in use gives jobs the profile that they name, and chooses none itself.
@@ -68,6 +69,7 @@ class Brain {
     const ApplicationTimes* given = nullptr;
     std::span<const PastUse> past_use = {};
     std::span<const GpuReservation> reservations = {};
+    bool kinds = false;  // there are services or leases
   };
   /// Another engine, which knows nothing else yet. False: see trouble().
   bool make(const FleetFile& fleet, const std::string& forecaster, const Background& background);
@@ -75,6 +77,8 @@ class Brain {
   [[nodiscard]] bool furnishes() const;
   /// The scheduler puts jobs on GPUs with MIG off. As of the last engine that could be made.
   [[nodiscard]] bool wants_whole_gpus() const;
+  /// Whether the engine was told that there may be services and leases.
+  [[nodiscard]] bool takes_kinds() const;
   /// How many jobs the engine has ever heard of.
   [[nodiscard]] std::size_t jobs_known() const;
 
@@ -110,6 +114,8 @@ class Brain {
   [[nodiscard]] std::vector<Event> adoption_of(Processes job);
   /// The job has begun, or has reported how far it is: schedulers may know its times and its end.
   void learnt(Processes job);
+  /// The event that a lease, which runs and which the engine knows, would do with this memory.
+  [[nodiscard]] Event idleness_of(const LiveJob& lease, MiB enough);
   [[nodiscard]] JobNumber number_of(JobId id) const;
   /// What the scheduler says of a job that waits, for people.
   struct Outlook {

@@ -147,6 +147,7 @@ Launch AttemptLauncher::launch_of(const LiveJob& job, const LiveAttempt& attempt
   launch.visible_devices = attempt.record.device;
   launch.known_as = job.record.job();
   if (job.record.several()) add_gang(launch, job);
+  if (job.record.is_replica()) set(launch.environment, "CLEAVE_REPLICA", job.record.rank());
   launch.stop_grace = job.record.spec.stop_grace;
   launch.log_limit = settings_.log_limit;
   return launch;

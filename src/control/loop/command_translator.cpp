@@ -112,6 +112,10 @@ void CommandTranslator::carry_out(const FailJob& what) {
     process->id.reset();
     process->place.reset();
   }
+  if (job->record.is_replica())
+    return lifecycle_.start_again(
+        *job, judge_replica(*job, std::nullopt,
+                            "it ran out of memory, and no larger instance can be made here"));
   lifecycle_.finish(*job, JobState::failed,
                     "it ran out of memory, and no larger instance can be made here",
                     job->last_code);

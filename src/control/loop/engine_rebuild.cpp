@@ -31,7 +31,7 @@ void EngineRebuild::step() {
   const std::vector<PastUse> past_use(node_.past_use.begin(), node_.past_use.end());
   const auto reservations = reservations_of(settings_.reservations, node_, clock_.wall());
   if (!brain_.make(fleet_of(node_), settings_.forecaster,
-                   {node_.applications.given(), past_use, reservations}))
+                   {node_.applications.given(), past_use, reservations, has_kinds(node_)}))
     return;
   tell_gpus();
   tell_running_jobs();
@@ -91,7 +91,8 @@ void EngineRebuild::tell_gpus() {
 
 void EngineRebuild::tell_running_jobs() {
   for (auto& [number, job] : node_.jobs) {
-    if (job.record.leader != 0 || is_final(job.record.state) || job.record.cancelled || job.run_end)
+    if (!job.record.stands_alone() || is_final(job.record.state) || job.record.cancelled ||
+        job.run_end)
       continue;
     const std::vector<LiveJob*> processes = node_.processes(job);
     if (!std::ranges::all_of(processes, holds_its_place)) continue;

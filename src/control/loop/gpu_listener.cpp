@@ -93,15 +93,19 @@ LiveAttempt* GpuListener::counted_attempt(const JobPlace& place) {
   if (occupants == node_.occupants.end() || occupants->second.size() != 1) return nullptr;
   const JobKey key = *occupants->second.begin();
   LiveJob* job = node_.find(key.job);
-  if (job == nullptr || !job->record.spec.application || job->record.several()) return nullptr;
+  if (job == nullptr || job->record.several()) return nullptr;
+  const JobSpec& spec = job->record.spec;
+  const bool may_be_idle = spec.lease && spec.lease->idle_after;
+  if (!spec.application && !may_be_idle) return nullptr;
   const auto found = job->attempts.find(key.attempt);
   if (found == job->attempts.end()) return nullptr;
   LiveAttempt& attempt = found->second;
   const bool runs = attempt.record.began && !attempt.record.end;
-  return runs && attempt.watched && !attempt.shared ? &attempt : nullptr;
+  return runs && (may_be_idle || (attempt.watched && !attempt.shared)) ? &attempt : nullptr;
 }
 
-/// A look that also counts, for attempts that may teach of their applications.
+/// A look that also counts, for attempts that may teach of their applications and for leases that
+/// may be idle.
 LookAtGpu GpuListener::look_and_count(GpuId id) {
   LookAtGpu look;
   const Duration now = clock_.steady();
@@ -131,10 +135,19 @@ void GpuListener::hear_counts(const GpuNews& news, const LookAtGpu& asked) {
     const auto counted = std::ranges::find(news.counted, each.device, &CountedDevice::device);
     if (counted == news.counted.end()) {
       attempt->busy.interrupt();
+      attempt->idle.interrupt();
     } else {
       attempt->busy.hear(counted->shares, clock_.steady());
+      hear_of_work(*attempt, counted->shares);
     }
+    node_.counted_leases.insert(attempt->record.key.job);
   }
+}
+
+/// What has no share of the processors does no work on them, whatever it holds.
+void GpuListener::hear_of_work(LiveAttempt& attempt, const std::optional<BusyShares>& shares) {
+  if (shares && !shares->sm_activity) return attempt.idle.interrupt();
+  attempt.idle.hear(shares ? shares->sm_activity : std::nullopt, clock_.steady());
 }
 
 void GpuListener::set_hung(GpuId gpu, bool hung) {

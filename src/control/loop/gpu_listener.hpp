@@ -38,10 +38,11 @@ class GpuListener {
   void hear_answer(const GpuNews& news, const AskedOperation& asked);
   void look_at_gpus();
   [[nodiscard]] LookAtGpu look_and_count(GpuId gpu);
-  /// The attempt that is alone in the place and may teach of its application; null if there is
-  /// none.
+  /// The attempt that is alone in the place, and may teach of its application or is a lease that
+  /// may be idle; null if there is none.
   [[nodiscard]] LiveAttempt* counted_attempt(const JobPlace& place);
   void hear_counts(const GpuNews& news, const LookAtGpu& asked);
+  void hear_of_work(LiveAttempt& attempt, const std::optional<BusyShares>& shares);
   void observe(GpuId gpu, const GpuObservation& observation);
   void observe_instances(GpuId gpu, const GpuObservation& observation);
   void found(GpuId gpu, PlacementId placement, const std::string& device);

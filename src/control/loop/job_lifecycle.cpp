@@ -1,6 +1,7 @@
 #include "control/loop/job_lifecycle.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/format.hpp"
 
@@ -63,10 +64,13 @@ void JobLifecycle::finish(LiveJob& job, JobState state, const std::string& reaso
     book_.note(*process);
     node_.over.insert(process->record.number);
   }
-  const std::string text =
-      reason.empty() ? fmt::format("job {} {}", job.record.number, name(state))
-                     : fmt::format("job {} {}: {}", job.record.number, name(state), reason);
-  book_.event(fmt::format("job-{}", name(state)), text, &job);
+  // A service has ended with the last of its replicas.
+  const bool all = !job.record.is_replica() || std::as_const(node_).replicas(job).empty();
+  const std::string who =
+      all ? fmt::format("job {}", job.record.job()) : NodeState::in_words(job.record);
+  const std::string text = reason.empty() ? fmt::format("{} {}", who, name(state))
+                                          : fmt::format("{} {}: {}", who, name(state), reason);
+  book_.event(all ? fmt::format("job-{}", name(state)) : "replica-ended", text, &job);
   for (LiveJob* process : node_.processes(job))
     stop_all_attempts(*process, AttemptEnd::cancelled, "its job has ended");
 }
@@ -78,7 +82,8 @@ void JobLifecycle::wait_again(LiveJob& job, const std::string& reason) {
     process->record.reason = reason;
     book_.note(*process);
   }
-  book_.event("job-queued", fmt::format("job {} waits again: {}", job.record.number, reason), &job);
+  book_.event("job-queued",
+              fmt::format("{} waits again: {}", NodeState::in_words(job.record), reason), &job);
   enter_queue(job);
 }
 
@@ -201,6 +206,8 @@ void JobLifecycle::apply(LiveJob& job, const JobVerdict& verdict) {
       return wait_again(job, verdict.reason);
     case JobVerdict::Kind::start_later:
       return start_later(job, verdict);
+    case JobVerdict::Kind::start_again:
+      return start_again(job, verdict);
     case JobVerdict::Kind::rebuild:
       return rebuild(verdict.reason);
     case JobVerdict::Kind::carry_on:
@@ -218,6 +225,35 @@ void JobLifecycle::start_later(LiveJob& job, const JobVerdict& verdict) {
   job.not_before = clock_.steady() + verdict.delay;
   node_.timers.emplace(*job.not_before, JobKey{job.record.number, 0});
   wait_again(job, verdict.reason);
+}
+
+/// The attempt that was to take over from the one that ended does so now, without delay.
+void JobLifecycle::start_again(LiveJob& job, const JobVerdict& verdict) {
+  ++job.record.restarts;
+  job.quick_ends = verdict.quick_ends;
+  job.record.reason = verdict.reason;
+  book_.event("replica-ended",
+              fmt::format("{}: {}", NodeState::in_words(job.record), verdict.reason), &job);
+  if (job.replica) {
+    job.main = std::exchange(job.replica, std::nullopt);
+    job.record.state = JobState::starting;
+    return book_.note(job);
+  }
+  job.not_before = clock_.steady() + verdict.delay;
+  node_.timers.emplace(*job.not_before, JobKey{job.record.number, 0});
+  job.record.state = job.place ? JobState::starting : JobState::queued;
+  book_.note(job);
+  if (!job.place || !job.place->placement) return;
+  // Until then its instance is not idle.
+  auto& instances = node_.gpu(job.place->gpu).instances;
+  if (const auto found = instances.find(*job.place->placement); found != instances.end())
+    found->second.idle_since = *job.not_before;
+}
+
+void JobLifecycle::start_at_its_place(LiveJob& job) {
+  drop_steps(job.record.number);
+  const PlacementId placement = job.place->placement.value_or(0);
+  node_.gpu(job.place->gpu).steps.push_back({GpuStep::Kind::start, placement, job.record.number});
 }
 
 /// What it reported is what it needed; where it reported nothing, what the driver showed is enough.
@@ -256,6 +292,8 @@ void JobLifecycle::take_timer(const JobKey& key) {
   if (key.attempt == 0) {
     if (!job->not_before || *job->not_before > clock_.steady()) return;
     job->not_before.reset();
+    if (job->record.is_replica() && job->id && job->place && job->attempts.empty())
+      return start_at_its_place(*job);
     return enter_queue(*job);
   }
   const auto attempt = job->attempts.find(key.attempt);

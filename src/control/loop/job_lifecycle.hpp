@@ -49,6 +49,9 @@ class JobLifecycle {
   /// It waits again, as if it came now; the engine must not know it any more.
   void wait_again(LiveJob& job, const std::string& reason);
   void cancel(LiveJob& job, const std::string& by);
+  /// A replica that has ended is started again when the verdict says, where it was if the engine
+  /// still has it there.
+  void start_again(LiveJob& job, const JobVerdict& verdict);
 
   /// Has the attempt end for this reason, unless it is being stopped already. Where that is only to
   /// start the job again, the checkpoint signal comes first if the job wants one.
@@ -84,6 +87,7 @@ class JobLifecycle {
   void out_of_memory(LiveJob& job, const LiveAttempt& attempt, const JobVerdict& verdict);
   void remember_need(const LiveJob& job, const LiveAttempt& attempt);
   void start_later(LiveJob& job, const JobVerdict& verdict);
+  void start_at_its_place(LiveJob& job);
   void signal_now(const JobKey& key);
   void take_timer(const JobKey& key);
 

@@ -1,5 +1,7 @@
 #include "control/loop/listing.hpp"
 
+#include <algorithm>
+
 #include "base/format.hpp"
 #include "base/human_time.hpp"
 #include "control/node/reserved_gpus.hpp"
@@ -37,6 +39,36 @@ const EndedProcess* Listing::end_of_process(JobNumber number) const {
   if (process == nullptr || !process->main) return nullptr;
   const auto& over = process->attempts.at(*process->main).over;
   return over ? &*over : nullptr;
+}
+
+ServiceStatus Listing::service(JobNumber number) const {
+  ServiceStatus status;
+  const LiveJob* service = node_.find(number);
+  if (service == nullptr || !service->record.is_replica()) return status;
+  for (const LiveJob* replica : node_.replicas(*service)) {
+    status.restarts += replica->record.restarts;
+    status.up += std::ranges::any_of(replica->attempts, [](const auto& each) {
+      return each.second.record.began.has_value() && !each.second.record.end;
+    });
+  }
+  return status;
+}
+
+LeaseStatus Listing::lease(JobNumber number) const {
+  const LiveJob* lease = node_.find(number);
+  if (lease == nullptr || !lease->main) return {};
+  const IdleTime& idle = lease->attempts.at(*lease->main).idle;
+  LeaseStatus status{idle.measured(), {}};
+  if (const auto since = idle.since())
+    status.idle_since = clock_.wall() - (clock_.steady() - *since);
+  return status;
+}
+
+std::optional<Instant> Listing::starts_again_at(JobNumber number) const {
+  const LiveJob* replica = node_.find(number);
+  if (replica == nullptr || !replica->not_before || is_final(replica->record.state))
+    return std::nullopt;
+  return clock_.wall() + (*replica->not_before - clock_.steady());
 }
 
 /// Of several processes the end of the last.

@@ -35,6 +35,9 @@ class Listing {
   [[nodiscard]] std::optional<MiB> memory_of(JobNumber number) const;
   [[nodiscard]] std::optional<ExpectedEnd> expected_end_of(JobNumber number, Moment now) const;
   [[nodiscard]] const EndedProcess* end_of_process(JobNumber number) const;
+  [[nodiscard]] ServiceStatus service(JobNumber number) const;
+  [[nodiscard]] LeaseStatus lease(JobNumber number) const;
+  [[nodiscard]] std::optional<Instant> starts_again_at(JobNumber number) const;
   [[nodiscard]] std::vector<GpuStatus> gpus() const;
   [[nodiscard]] std::vector<std::string> troubles() const;
 

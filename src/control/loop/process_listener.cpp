@@ -47,9 +47,10 @@ void ProcessListener::began(LiveJob& job, LiveAttempt& attempt, std::int64_t pid
   book_.note(attempt.record);
   if (job.record.several()) return began_beside_others(job, attempt, pid);
   const std::string where = node_.place_in_words(attempt);
-  book_.event("job-started",
-              fmt::format("job {} runs on {} (process {})", job.record.number, where, pid), &job,
-              attempt.record.gpu);
+  book_.event(
+      "job-started",
+      fmt::format("{} runs on {} (process {})", NodeState::in_words(job.record), where, pid), &job,
+      attempt.record.gpu);
   if (job.replica == number) {
     job.replica.reset();
     const auto old = std::exchange(job.main, number);
@@ -152,8 +153,10 @@ void ProcessListener::ended(LiveJob& job, std::int64_t attempt, const ProcessOut
                        node_.place_in_words(job.attempts.at(attempt))};
   const AttemptVerdict verdict = judge_end(job, attempt, outcome, rules);
   const LiveAttempt& live = job.attempts.at(attempt);
-  // One of several goes at the pace of the slowest, which says nothing of its own.
-  const bool teaches = is_done(verdict) && !job.record.several();
+  // One of several goes at the pace of the slowest, which says nothing of its own; and how long a
+  // person stays says nothing of an application.
+  const bool teaches =
+      is_done(verdict) && !job.record.several() && kind_of(job.record.spec) == JobKind::batch;
   learn_from(job, live, outcome, teaches);
   if (teaches) {
     AttemptRecord seen = live.record;

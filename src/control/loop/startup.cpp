@@ -25,7 +25,7 @@ void Startup::take(StoreContents contents, const std::vector<FoundJob>& found) {
   lifecycle_.settle_runs();
   start_at_once(unstarted);
   for (auto& [number, job] : node_.jobs) {
-    if (job.record.cancelled && job.record.leader == 0) lifecycle_.cancel(job, "its user");
+    if (job.record.cancelled && job.record.stands_alone()) lifecycle_.cancel(job, "its user");
     if (node_.runs(job) || is_final(job.record.state)) continue;
     job.record.state = JobState::queued;
     book_.note(job);

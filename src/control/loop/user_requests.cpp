@@ -1,6 +1,7 @@
 #include "control/loop/user_requests.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/format.hpp"
 #include "base/text.hpp"
@@ -33,6 +34,14 @@ std::string why_never(const Request& request, const FleetFile& file) {
   return fmt::format("the GPUs here never have {} at a time", text(request));
 }
 
+/// " as a service of 3 replicas"
+std::string kind_in_words(const JobSpec& spec) {
+  if (spec.service)
+    return fmt::format(" as a service of {}",
+                       counted(static_cast<std::size_t>(spec.service->replicas), "replica"));
+  return spec.lease ? " as a lease" : "";
+}
+
 }  // namespace
 
 void UserRequests::write() {
@@ -44,10 +53,12 @@ void UserRequests::write() {
 /// fills the disk. That it was asked for is written when that is possible again.
 bool UserRequests::stop_though_unwritten(const UserRequest& request) {
   const LiveJob* job = request.cancels ? node_.find(*request.cancels) : nullptr;
-  if (job == nullptr || is_final(job->record.state) || !node_.runs(*job)) return false;
+  if (job == nullptr || is_final(job->record.state)) return false;
   std::vector<JobKey> keys;
-  for (const LiveJob* process : std::as_const(node_).processes(*job))
-    for (const auto& [attempt, live] : process->attempts) keys.push_back(live.record.key);
+  for (const LiveJob* replica : std::as_const(node_).replicas(*job))
+    for (const LiveJob* process : std::as_const(node_).processes(*replica))
+      for (const auto& [attempt, live] : process->attempts) keys.push_back(live.record.key);
+  if (keys.empty()) return false;
   request.enter();
   for (const JobKey& key : keys) lifecycle_.stop_now(key);
   return true;
@@ -82,6 +93,18 @@ Result<void> UserRequests::check_mig(const JobSpec& spec) const {
               "ask for the largest instance, or have an operator set may_switch_mig");
 }
 
+/// Not every scheduler takes services and leases.
+Result<void> UserRequests::check_kind(const JobSpec& spec) const {
+  if (kind_of(spec) == JobKind::batch) return {};
+  const auto reservations = reservations_of(settings_.reservations, node_, clock_.wall());
+  const auto possible =
+      Brain::check_scheduler(brain_.scheduler(), fleet_of(node_), reservations, true);
+  if (possible) return {};
+  return fail(ErrorKind::infeasible, spec.service ? "service" : "lease", possible.error().message,
+              fmt::format("an operator can choose another with `cleave scheduler`; {}",
+                          possible.error().remedy));
+}
+
 Result<void> UserRequests::check(const JobSpec& spec) {
   if (const std::size_t there = unfinished_jobs(); there >= settings_.most_waiting)
     return fail(ErrorKind::infeasible, "the queue",
@@ -93,6 +116,7 @@ Result<void> UserRequests::check(const JobSpec& spec) {
                 fmt::format("the scheduler {} stops jobs and starts them again", *interrupting),
                 "submit with --restartable, or let an operator choose another scheduler");
   if (const auto possible = check_mig(spec); !possible) return possible;
+  if (const auto possible = check_kind(spec); !possible) return possible;
   if (const std::string& never = work_out_impossible(spec.request); !never.empty())
     return fail(ErrorKind::infeasible, "the request", never,
                 "`cleave top --once` shows the GPUs, `cleave gpu MODEL` the profiles of one");
@@ -107,18 +131,20 @@ Result<JobNumber> UserRequests::submit(const NewJob& job) {
   if (const auto fits = fit_kernel(record.spec); !fits) return std::unexpected(fits.error());
   if (const auto fine = check(record.spec); !fine) return std::unexpected(fine.error());
   record.number = node_.last_job + 1;
-  node_.last_job += record.places();
+  const std::int64_t records = record.places() * record.replicas();
+  node_.last_job += records;
   record.request = record.spec.request;
   record.submitted = clock_.wall();
   StoreBatch batch;
   batch.commands.emplace_back(record.number, job.command);
-  batch.events.push_back(book_.event_record(
-      "job-submitted",
-      fmt::format("job {} was submitted and asks for {}", record.number, record.spec.asked),
-      &record));
+  batch.events.push_back(
+      book_.event_record("job-submitted",
+                         fmt::format("job {} was submitted{} and asks for {}", record.number,
+                                     kind_in_words(record.spec), record.spec.asked),
+                         &record));
   const JobNumber number = record.number;
   std::vector<JobRecord> processes;
-  for (std::int64_t rank = 0; rank < record.places(); ++rank) {
+  for (std::int64_t rank = 0; rank < records; ++rank) {
     JobRecord& process = processes.emplace_back(record);
     process.number = number + rank;
     if (rank > 0) process.leader = number;
@@ -176,7 +202,12 @@ void UserRequests::enter_job(std::vector<JobRecord> processes) {
     process.record = std::move(record);
     process.measured = node_.applications.times_of(process.record.owner.uid, process.record.spec);
   }
-  lifecycle_.enter_queue(node_.jobs.at(number));
+  LiveJob& first = node_.jobs.at(number);
+  const JobKind kind = kind_of(first.record.spec);
+  if (kind == JobKind::lease) node_.new_leases.insert(number);
+  if (kind != JobKind::batch && brain_.active() && !brain_.takes_kinds())
+    return lifecycle_.rebuild("the first service or lease has come");
+  for (LiveJob* replica : node_.replicas(first)) lifecycle_.enter_queue(*replica);
 }
 
 void UserRequests::cancel(JobNumber number, const std::string& by) {
@@ -187,14 +218,16 @@ void UserRequests::cancel(JobNumber number, const std::string& by) {
     return;
   }
   StoreBatch batch;
-  JobRecord record = job->record;
-  record.cancelled = true;
-  batch.jobs.push_back(std::move(record));
+  for (const LiveJob* replica : std::as_const(node_).replicas(*job)) {
+    batch.jobs.push_back(replica->record);
+    batch.jobs.back().cancelled = true;
+  }
   // That it is over is another event: job-cancelled, or how it ended before it heard of this.
   batch.events.push_back(book_.event_record(
       "job-cancelling", fmt::format("job {} is being cancelled by {}", number, by), &job->record));
   const auto enter = [this, number, by] {
-    if (LiveJob* cancelled = node_.find(number)) lifecycle_.cancel(*cancelled, by);
+    if (LiveJob* cancelled = node_.find(number))
+      for (LiveJob* replica : node_.replicas(*cancelled)) lifecycle_.cancel(*replica, by);
   };
   book_.request(std::move(batch), enter).cancels = number;
 }
@@ -252,7 +285,7 @@ Result<void> UserRequests::check_scheduler(const std::string& text,
                         number),
             "wait until it has ended");
   const auto reservations = reservations_of(reserved, node_, clock_.wall());
-  return Brain::check_scheduler(text, fleet_of(node_), reservations);
+  return Brain::check_scheduler(text, fleet_of(node_), reservations, has_kinds(node_));
 }
 
 Result<void> UserRequests::set_scheduler(const std::string& text) {

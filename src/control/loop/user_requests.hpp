@@ -44,6 +44,7 @@ class UserRequests {
                                              const std::vector<ReservedGpu>& reserved) const;
   [[nodiscard]] Result<void> check(const JobSpec& spec);
   [[nodiscard]] Result<void> check_mig(const JobSpec& spec) const;
+  [[nodiscard]] Result<void> check_kind(const JobSpec& spec) const;
   [[nodiscard]] std::size_t unfinished_jobs() const;
   [[nodiscard]] const std::string& work_out_impossible(const Request& request);
   void choose_size(JobSpec& spec, std::uint32_t uid);

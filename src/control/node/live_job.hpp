@@ -11,6 +11,7 @@
 
 #include "control/job_record.hpp"
 #include "control/node/busy_count.hpp"
+#include "control/node/idle_time.hpp"
 #include "control/node/measured_applications.hpp"
 #include "control/node/reported_progress.hpp"
 #include "control/node/verdict.hpp"
@@ -37,7 +38,8 @@ struct LiveAttempt {
   ReportedProgress progress;
   std::optional<MiB> last_reported;  // as held
   std::optional<MiB> seen;           // the most that the driver showed in its instance
-  BusyCount busy;                    // while it is alone there and may teach
+  BusyCount busy;                    // while it is alone there and may teach, or is a lease
+  IdleTime idle;                     // of a lease
   bool beyond = false;               // its last report asked for more than the instance has
   std::optional<Duration> stop_at;   // TERM follows then, after a checkpoint signal
   bool placed = true;                // false: found at startup, and its instance not yet
@@ -64,6 +66,7 @@ struct LiveJob {
   std::shared_ptr<const MeasuredTimes> measured;
   double done = 0;                     // the share of its work that was reported last
   std::int64_t not_started = 0;        // failed starts in a row
+  std::int64_t quick_ends = 0;         // of a replica: in a row, each soon after its start
   int meeting_port = 0;                // of several: the one that they were given; 0: none yet
   std::optional<JobVerdict> run_end;   // of several: why this run of them ends
   std::optional<Duration> not_before;  // it does not enter the queue before that

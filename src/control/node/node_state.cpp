@@ -17,21 +17,37 @@ const LiveJob* NodeState::find(JobNumber number) const {
 }
 
 LiveJob& NodeState::whole(LiveJob& process) {
-  LiveJob* const job = process.record.leader == 0 ? nullptr : find(process.record.leader);
+  LiveJob* const job = process.record.stands_alone() ? nullptr : find(process.record.leader);
   return job == nullptr ? process : *job;
 }
 
 std::vector<const LiveJob*> NodeState::processes(const LiveJob& job) const {
   std::vector<const LiveJob*> all;
   for (std::int64_t rank = 0; rank < job.record.places(); ++rank)
-    if (const LiveJob* process = find(job.record.job() + rank)) all.push_back(process);
+    if (const LiveJob* process = find(job.record.first() + rank)) all.push_back(process);
   return all;
 }
 
 std::vector<LiveJob*> NodeState::processes(const LiveJob& job) {
   std::vector<LiveJob*> all;
   for (std::int64_t rank = 0; rank < job.record.places(); ++rank)
-    if (LiveJob* process = find(job.record.job() + rank)) all.push_back(process);
+    if (LiveJob* process = find(job.record.first() + rank)) all.push_back(process);
+  return all;
+}
+
+std::vector<const LiveJob*> NodeState::replicas(const LiveJob& job) const {
+  if (!job.record.is_replica()) return {&job};
+  std::vector<const LiveJob*> all;
+  for (std::int64_t rank = 0; rank < job.record.replicas(); ++rank)
+    if (const LiveJob* replica = find(job.record.job() + rank))
+      if (!is_final(replica->record.state)) all.push_back(replica);
+  return all;
+}
+
+std::vector<LiveJob*> NodeState::replicas(LiveJob& job) {
+  std::vector<LiveJob*> all;
+  for (const LiveJob* replica : std::as_const(*this).replicas(job))
+    all.push_back(find(replica->record.number));
   return all;
 }
 
@@ -127,6 +143,8 @@ std::string NodeState::in_words(GpuId id) const {
 }
 
 std::string NodeState::in_words(const JobRecord& job) {
+  if (job.is_replica() && job.replicas() > 1)
+    return fmt::format("replica {} of job {}", job.rank(), job.job());
   if (job.leader == 0) return fmt::format("job {}", job.number);
   return fmt::format("process {} of job {}", job.rank(), job.leader);
 }

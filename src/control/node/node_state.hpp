@@ -41,9 +41,11 @@ struct NodeState {
   /// Attempts whose stop is due, or, with attempt 0, jobs that may enter the queue again.
   std::multimap<Duration, JobKey> timers;
   std::vector<PendingVerdict> pending;
-  std::set<JobKey> unknown;        // attempts that run and that the store does not know
-  std::set<JobNumber> over;        // jobs to be dropped at the end of a step
-  std::set<JobNumber> ended_runs;  // jobs of several, all of whose processes may have ended
+  std::set<JobKey> unknown;            // attempts that run and that the store does not know
+  std::set<JobNumber> over;            // jobs to be dropped at the end of a step
+  std::set<JobNumber> ended_runs;      // jobs of several, all of whose processes may have ended
+  std::set<JobNumber> new_leases;      // that have come, and were told nothing of their start
+  std::set<JobNumber> counted_leases;  // of whose work something was heard
   std::map<std::string, InstanceRecord> instances;  // that exist as far as is known, by device
   MeasuredApplications applications;
   std::deque<ScoredPrediction> predictions;  // of the latest jobs that finished, oldest first
@@ -54,11 +56,15 @@ struct NodeState {
 
   [[nodiscard]] LiveJob* find(JobNumber number);
   [[nodiscard]] const LiveJob* find(JobNumber number) const;
-  /// The job of which this is a process: itself, unless it is a further one of several.
+  /// What is placed together with it goes by the first: itself, unless it is a further process of
+  /// several.
   [[nodiscard]] LiveJob& whole(LiveJob& process);
   /// All processes of its job, by rank.
   [[nodiscard]] std::vector<LiveJob*> processes(const LiveJob& job);
   [[nodiscard]] std::vector<const LiveJob*> processes(const LiveJob& job) const;
+  /// All replicas of its service that have not ended, by number; the job alone where it is none.
+  [[nodiscard]] std::vector<LiveJob*> replicas(LiveJob& job);
+  [[nodiscard]] std::vector<const LiveJob*> replicas(const LiveJob& job) const;
   /// Whether an attempt of any process of its job has not been closed.
   [[nodiscard]] bool runs(const LiveJob& job) const;
   [[nodiscard]] ManagedGpu& gpu(GpuId id) { return gpus[index(id)]; }
@@ -93,7 +99,7 @@ struct NodeState {
 
   // For people.
   [[nodiscard]] std::string in_words(GpuId gpu) const;
-  /// "job 12", "process 2 of job 12"
+  /// "job 12", "process 2 of job 12", "replica 2 of job 12"
   [[nodiscard]] static std::string in_words(const JobRecord& job);
   [[nodiscard]] std::string in_words(const JobPlace& place) const;
   /// Also where its instance has not been observed since the loop began.

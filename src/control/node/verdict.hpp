@@ -21,6 +21,7 @@ struct JobVerdict {
     larger_instance,  // it waits for an instance with more memory
     carry_on,         // it waits, or starts elsewhere, already
     start_later,      // after `delay`
+    start_again,      // a replica that ended: after `delay`, at its place
     rebuild,          // the engine no longer knows what runs
   };
   Kind kind = Kind::nothing;
@@ -28,6 +29,7 @@ struct JobVerdict {
   std::string reason = {};
   std::optional<int> exit_code = {};
   Duration delay = {};
+  std::int64_t quick_ends = 0;  // of a replica that is started again: with this one
   bool remembers_need = false;  // what the attempt held is kept for later runs
   friend bool operator==(const JobVerdict&, const JobVerdict&) = default;
 };

@@ -28,7 +28,9 @@ ExpectedEnd not_before(Moment now, Instant end, TimeSource source) {
 
 }  // namespace
 
+/// A service has no end.
 KnownJobTimes times_of(const LiveJob& job) {
+  if (job.record.is_replica()) return {};
   KnownJobTimes times = declared_times(job.record.spec);
   times.reported = job.reported;
   times.measured = job.measured;
@@ -36,7 +38,7 @@ KnownJobTimes times_of(const LiveJob& job) {
 }
 
 std::optional<ExpectedEnd> expected_end(const LiveJob& job, const GpuModel& model, Moment now) {
-  if (!job.main || is_final(job.record.state)) return std::nullopt;
+  if (!job.main || is_final(job.record.state) || job.record.is_replica()) return std::nullopt;
   const LiveAttempt& attempt = job.attempts.at(*job.main);
   if (attempt.record.end) return std::nullopt;
   const Profile* profile = profile_of(attempt, model);

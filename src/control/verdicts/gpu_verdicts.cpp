@@ -147,6 +147,13 @@ Duration next_wake(const NodeState& node, Duration now, const WakeRules& rules) 
   return at;
 }
 
+bool has_kinds(const NodeState& node) {
+  return std::ranges::any_of(node.jobs, [](const auto& each) {
+    return kind_of(each.second.record.spec) != JobKind::batch &&
+           !is_final(each.second.record.state);
+  });
+}
+
 bool belongs_into_queue(const NodeState& node, const LiveJob& job) {
   if (!job.record.several()) return waits(job);
   return std::ranges::all_of(node.processes(job), [](const LiveJob* each) { return waits(*each); });
@@ -155,7 +162,7 @@ bool belongs_into_queue(const NodeState& node, const LiveJob& job) {
 std::vector<JobNumber> queue_of(const NodeState& node) {
   std::vector<JobNumber> all;
   for (const auto& [number, job] : node.jobs)
-    if (job.record.leader == 0 && belongs_into_queue(node, job)) all.push_back(number);
+    if (job.record.stands_alone() && belongs_into_queue(node, job)) all.push_back(number);
   std::ranges::stable_sort(all, std::greater<>{}, [&](JobNumber number) {
     return node.jobs.at(number).record.spec.priority;
   });

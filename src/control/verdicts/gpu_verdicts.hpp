@@ -62,6 +62,9 @@ struct WakeRules {
 /// When something is due next for the node alone, on the steady clock; Duration::max(): never.
 [[nodiscard]] Duration next_wake(const NodeState& node, Duration now, const WakeRules& rules);
 
+/// Whether there are services or leases.
+[[nodiscard]] bool has_kinds(const NodeState& node);
+
 /// Whether the job belongs into the queue: all of its processes wait.
 [[nodiscard]] bool belongs_into_queue(const NodeState& node, const LiveJob& job);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/format.hpp"
+#include "base/human_time.hpp"
 
 namespace cleave {
 
@@ -54,6 +55,7 @@ JobVerdict judge_stopped(const LiveJob& job, const LiveAttempt& attempt, Attempt
   // Another attempt is the job. The last one of a job that moves by its checkpoint leaves it to go
   // on where it is placed by now.
   if (end == AttemptEnd::moved && job.attempts.size() > 1) return {};
+  if (end == AttemptEnd::idle) return finished(JobState::finished, why, exit_code);
   if (end != AttemptEnd::lost) return {.kind = Kind::carry_on, .reason = why};
   if (may_be_restarted(job.record.spec) || !attempt.record.began)
     return {.kind = Kind::wait_again, .reason = why};
@@ -70,6 +72,7 @@ JobVerdict judge_unstartable(const LiveJob& job, std::int64_t number, const std:
   if (is_final(job.record.state)) return {};
   if (attempt.record.end) return judge_stopped(job, attempt, std::nullopt);
   if (another_counts(job, number)) return rebuild("a replica was not started");
+  if (job.record.is_replica()) return judge_replica(job, std::nullopt, not_started(job, why));
   return finished(JobState::failed, not_started(job, why), std::nullopt);
 }
 
@@ -152,7 +155,7 @@ AttemptVerdict judge_end(const LiveJob& job, std::int64_t number, const ProcessO
                          {},
                          outcome.lasted};
   if (is_final(job.record.state)) return verdict;
-  if (done && job.replica != number) {
+  if (done && job.replica != number && !job.record.is_replica()) {
     verdict.job = finished(JobState::finished, {}, code);
     verdict.job.remembers_need = true;
   } else if (attempt.record.end) {
@@ -163,11 +166,26 @@ AttemptVerdict judge_end(const LiveJob& job, std::int64_t number, const ProcessO
     verdict.job = finished(JobState::cancelled, job.record.reason, code);
   } else if (starved) {
     verdict.job = judge_out_of_memory(job, rules.where, *code);
+  } else if (job.record.is_replica()) {
+    verdict.job = judge_replica(job, outcome.lasted, fmt::format("it {}", in_words(outcome)));
   } else {
     const std::string why = fmt::format("{} {}", subject(job), in_words(outcome));
     verdict.job = retry_or_fail(job.record, why, why, code);
   }
   return verdict;
+}
+
+JobVerdict judge_replica(const LiveJob& job, std::optional<Duration> lasted,
+                         const std::string& why) {
+  const bool quick = !lasted || *lasted < long_run_of_replica;
+  const std::int64_t quick_ends = quick ? job.quick_ends + 1 : 1;
+  Duration delay = first_restart_delay;
+  for (std::int64_t i = 1; i < quick_ends && delay < longest_restart_delay; ++i) delay *= 2;
+  delay = std::min(delay, longest_restart_delay);
+  return {.kind = Kind::start_again,
+          .reason = fmt::format("{}, and is started again after {}", why, human(delay)),
+          .delay = delay,
+          .quick_ends = quick_ends};
 }
 
 AttemptVerdict judge_lost(const LiveJob& job, std::int64_t number, const SupervisorLost& lost) {
@@ -196,6 +214,8 @@ AttemptVerdict judge_not_started(const LiveJob& job, std::int64_t number, const 
     verdict.job = rebuild("a replica was not started");
   } else if (attempt.record.end) {
     verdict.job = judge_stopped(job, attempt, std::nullopt);
+  } else if (job.record.is_replica()) {
+    verdict.job = judge_replica(job, std::nullopt, not_started(job, why));
   } else if (failed_starts >= most_failed_starts) {
     verdict.job = finished(JobState::failed, not_started(job, why), std::nullopt);
   } else {
@@ -268,7 +288,7 @@ bool may_replace(std::optional<AttemptEnd> recorded, AttemptEnd end) {
 
 bool signals_first(const JobSpec& spec, const LiveAttempt& attempt, AttemptEnd end) {
   const bool goes_on = end == AttemptEnd::early_restart || end == AttemptEnd::made_room ||
-                       end == AttemptEnd::gang ||
+                       end == AttemptEnd::gang || end == AttemptEnd::idle ||
                        (end == AttemptEnd::moved && moves_by_checkpoint(spec));
   return goes_on && spec.checkpoint_signal != 0 && attempt.record.began;
 }

@@ -46,6 +46,15 @@ struct EndRules {
 /// Its supervisor was killed.
 [[nodiscard]] AttemptVerdict judge_lost(const LiveJob& job, std::int64_t attempt,
                                         const SupervisorLost& lost);
+/// A replica has ended, with whatever exit code, or could not be started: it is started again. The
+/// delay doubles with each end in a row that comes soon after the start.
+[[nodiscard]] JobVerdict judge_replica(const LiveJob& job, std::optional<Duration> lasted,
+                                       const std::string& why);
+inline constexpr Duration first_restart_delay = std::chrono::seconds(1);
+inline constexpr Duration longest_restart_delay = std::chrono::minutes(5);
+/// One that ran for so long was well.
+inline constexpr Duration long_run_of_replica = std::chrono::minutes(10);
+
 /// Nothing of it ever ran, for `why`; it is not at fault, and is tried again a few times.
 [[nodiscard]] AttemptVerdict judge_not_started(const LiveJob& job, std::int64_t attempt,
                                                const std::string& why);
@@ -69,8 +78,8 @@ struct EndRules {
 /// Whether an attempt that is being stopped for `recorded`, or for nothing yet, is now to be
 /// stopped for `end`: only the job's own end is stronger than what is recorded.
 [[nodiscard]] bool may_replace(std::optional<AttemptEnd> recorded, AttemptEnd end);
-/// Whether the job's checkpoint signal precedes the stop: the job goes on later, its program has
-/// begun, and the user asked for it.
+/// Whether the job's checkpoint signal precedes the stop: the job goes on later, or is a lease that
+/// is given back, its program has begun, and the user asked for it.
 [[nodiscard]] bool signals_first(const JobSpec& spec, const LiveAttempt& attempt, AttemptEnd end);
 
 /// How a job that is to move begins at its new place: its process may have to end first, or be

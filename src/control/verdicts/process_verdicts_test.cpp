@@ -71,9 +71,9 @@ AttemptVerdict judge(const LiveJob& job, const ProcessOutcome& outcome, std::int
 
 /// One line: what becomes of the attempt and of the job.
 std::string text(const AttemptVerdict& verdict) {
-  static constexpr std::array<std::string_view, 8> kinds = {
-      "nothing",         "finish",   "wait again",  "retry",
-      "larger instance", "carry on", "start later", "rebuild"};
+  static constexpr std::array<std::string_view, 9> kinds = {
+      "nothing",  "finish",      "wait again",  "retry",  "larger instance",
+      "carry on", "start later", "start again", "rebuild"};
   const JobVerdict& job = verdict.job;
   std::string line =
       fmt::format("{}, {}", name(verdict.end), kinds[static_cast<std::size_t>(job.kind)]);
@@ -103,6 +103,41 @@ TEST(JudgeEnd, OneThatFailedHasFailed) {
   EXPECT_FALSE(verdict.job.remembers_need);
   EXPECT_EQ(text(judge(running(), signalled(11))),
             fmt::format("ended-itself, finish failed 139: it {}", in_words(signalled(11))));
+}
+
+TEST(JudgeEnd, AReplicaIsStartedAgainWhateverItsCode) {
+  LiveJob job = running();
+  job.record.spec.service.emplace();
+  job.record.spec.progress = Keeps::stateless;
+  for (const int code : {0, 3})
+    EXPECT_EQ(text(judge(job, exited(code))),
+              fmt::format("ended-itself, start again: it exited with {}, and is started again "
+                          "after 1.0 s",
+                          code));
+  EXPECT_EQ(text(judge(job, unstartable("no such file"))),
+            "not-started, start again: it could not be started: no such file, and is started again "
+            "after 1.0 s");
+  job.quick_ends = 6;
+  EXPECT_EQ(judge(job, exited(3)).job.delay, 64s);
+  job.quick_ends = 1'000'000;
+  EXPECT_EQ(judge(job, exited(3)).job.delay, longest_restart_delay);
+  ProcessOutcome late = exited(3);
+  late.lasted = long_run_of_replica;
+  EXPECT_EQ(judge(job, late).job.delay, first_restart_delay);
+  EXPECT_EQ(judge(job, late).job.quick_ends, 1);
+  job.record.cancelled = true;
+  EXPECT_EQ(text(judge(job, exited(3))), "ended-itself, finish cancelled 3");
+}
+
+TEST(JudgeEnd, ALeaseThatIsGivenBackIsFinished) {
+  LiveJob job = running();
+  job.record.spec.lease.emplace();
+  first(job).record.end = AttemptEnd::idle;
+  first(job).record.why = "it did no GPU work";
+  ProcessOutcome stopped = exited(0);
+  stopped.stopped = true;
+  EXPECT_EQ(text(judge(job, stopped)), "ended-itself, finish finished 0: it did no GPU work");
+  EXPECT_FALSE(judge(job, stopped).job.remembers_need);
 }
 
 TEST(JudgeEnd, RetriesAreTakenWhileThereAreSome) {

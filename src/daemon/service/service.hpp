@@ -146,6 +146,7 @@ class Service {
   void in_pieces(const ApiCallPtr& call, std::function<bool()> piece);
   [[nodiscard]] Result<std::vector<ApiProcess>> process_views(const JobRecord& job,
                                                               const GpuIndexOf& indices);
+  void add_what_runs(ApiJob& view);
   void reply_with_job(const ApiCallPtr& call, JobNumber number, std::string result = {});
   [[nodiscard]] bool output_piece(const ApiCallPtr& call, const struct OutputQuery& query,
                                   bool time_is_up);

@@ -194,7 +194,7 @@ void Service::submit(const ApiCallPtr& call) {
         const JobRecord* record = doors_.control.job(id);
         if (record == nullptr) return reply_with_job(call, id, fmt::format("job {}", id));
         ApiJob view = job_view(*record, doors_.control.attempt_of(id), index_of());
-        add_expected_end(view, doors_.control.expected_end_of(id));
+        add_what_runs(view);
         view.command = command.argv;
         view.directory = command.working_directory;
         if (const AttemptRecord* attempt = doors_.control.attempt_of(id))
@@ -236,19 +236,21 @@ std::optional<JobRecord> Service::find_job(const ApiCallPtr& call) {
   if (sees && found->leader == 0) return found;
   if (sees) {
     call->no_such("job", call->parts[0],
-                  fmt::format("it is process {} of job {}", found->rank(), found->leader));
+                  fmt::format("it is {} {} of job {}", found->is_replica() ? "replica" : "process",
+                              found->rank(), found->leader));
     return std::nullopt;
   }
   call->no_such("job", call->parts[0], list_of_jobs);
   return std::nullopt;
 }
 
-/// Of a job of several; else none.
+/// Of a job of several, or a service; else none.
 Result<std::vector<ApiProcess>> Service::process_views(const JobRecord& job,
                                                        const GpuIndexOf& indices) {
   std::vector<ApiProcess> views;
-  for (JobNumber number = job.number; job.several() && number < job.number + job.places();
-       ++number) {
+  const bool several = job.several() || job.is_replica();
+  const JobNumber end = job.number + (several ? job.places() * job.replicas() : 0);
+  for (JobNumber number = job.number; number < end; ++number) {
     std::optional<JobRecord> stored;
     const JobRecord* process = doors_.control.job(number);
     if (process == nullptr) {
@@ -263,8 +265,18 @@ Result<std::vector<ApiProcess>> Service::process_views(const JobRecord& job,
     const AttemptRecord* latest = doors_.control.attempt_of(number);
     if (latest == nullptr && !attempts->empty()) latest = &attempts->back();
     views.push_back(process_view(*process, latest, doors_.control.end_of_process(number), indices));
+    views.back().starts_again_at = doors_.control.starts_again_at(number);
+    if (job.is_replica() && process->state == JobState::queued)
+      views.back().why = doors_.control.why_waits(number);
   }
   return views;
+}
+
+/// What is known of an unfinished job beside its record.
+void Service::add_what_runs(ApiJob& view) {
+  add_expected_end(view, doors_.control.expected_end_of(view.id));
+  add_service(view, doors_.control.service(view.id));
+  add_lease(view, doors_.control.lease(view.id));
 }
 
 void Service::reply_with_job(const ApiCallPtr& call, JobNumber number, std::string result) {
@@ -292,10 +304,14 @@ void Service::reply_with_job(const ApiCallPtr& call, JobNumber number, std::stri
     view.directory = (*command)->working_directory;
   }
   if (const auto memory = doors_.control.memory_of(number)) view.memory = memory;
-  add_expected_end(view, doors_.control.expected_end_of(number));
+  add_what_runs(view);
   auto processes = process_views(*record, indices);
   if (!processes) return call->refuse(processes.error(), 503);
   view.processes = std::move(*processes);
+  if (record->is_replica()) {
+    view.restarts = 0;
+    for (const ApiProcess& replica : view.processes) view.restarts += replica.restarts;
+  }
   // What it has reported since its start is not in the store yet.
   for (const AttemptRecord& attempt : *attempts)
     view.history.push_back(
@@ -314,7 +330,7 @@ ApiJob Service::list_view(const JobRecord& job, const AttemptRecord* stored,
   ApiJob view = job_view(job, latest != nullptr ? latest : stored, indices);
   if (job.state == JobState::queued) view.reason = doors_.control.why_waits(job.number);
   if (const auto memory = doors_.control.memory_of(job.number)) view.memory = memory;
-  add_expected_end(view, doors_.control.expected_end_of(job.number));
+  add_what_runs(view);
   return view;
 }
 
@@ -497,9 +513,10 @@ void Service::logs(const ApiCallPtr& call) {
   if (!call->query_is_fine()) return;
   const auto job = find_job(call);
   if (!job) return;
-  if (query.rank >= job->processes())
+  if (query.rank >= job->processes() * job->replicas())
     return call->no_such("process", fmt::format("{} of job {}", query.rank, job->number));
-  if (query.attempt && *query.attempt > job->attempts)
+  // Replicas are started again each for itself.
+  if (query.attempt && !job->is_replica() && *query.attempt > job->attempts)
     return call->no_such("attempt", fmt::format("{} of job {}", *query.attempt, job->number));
   query.job = job->number;
   // Up to a mebibyte is read at once.
@@ -513,10 +530,10 @@ void Service::logs(const ApiCallPtr& call) {
 /// Whether it has been answered. Whether the attempt is over is asked before its output is read, so
 /// that its last bytes are read before the client is told that no more come.
 bool Service::output_piece(const ApiCallPtr& call, const OutputQuery& query, bool time_is_up) {
-  const JobRecord* live = doors_.control.job(query.job);
+  const JobRecord* live = doors_.control.job(query.process());
   std::optional<JobRecord> stored;
   if (live == nullptr) {
-    if (auto job = doors_.store.job(query.job)) stored = std::move(*job);
+    if (auto job = doors_.store.job(query.process())) stored = std::move(*job);
     if (!stored) {
       call->no_such("job", fmt::format("{}", query.job), list_of_jobs);
       return true;

@@ -1,5 +1,7 @@
 #include "daemon/service/views.hpp"
 
+#include <algorithm>
+
 #include "base/format.hpp"
 #include "base/json.hpp"
 
@@ -73,12 +75,30 @@ ApiJob job_view(const JobRecord& job, const AttemptRecord* attempt, const GpuInd
   view.ended_at = job.ended;
   view.attempts = job.attempts;
   view.places = job.places();
+  view.kind = std::string(words_of_job_kind[static_cast<std::size_t>(kind_of(job.spec))]);
+  if (job.is_replica()) view.replicas = job.replicas();
+  view.restarts = job.restarts;
+  view.lease = job.spec.lease;
+  view.promised_at = job.promised;
   view.early_restarts = static_cast<std::int64_t>(job.early_restarts.size());
   if (attempt == nullptr) return view;
   view.started_at = attempt->began ? attempt->began : attempt->started;
   view.memory = attempt->peak;
   if (!is_final(job.state) && !attempt->ended) view.instance = place_view(*attempt, index_of);
   return view;
+}
+
+void add_service(ApiJob& view, const ServiceStatus& service) {
+  if (!view.replicas) return;
+  view.up = service.up;
+  view.restarts = std::max(view.restarts, service.restarts);
+  if (service.up > 0 && !view.is_over()) view.state = std::string(name(JobState::running));
+}
+
+void add_lease(ApiJob& view, const LeaseStatus& lease) {
+  if (!view.lease || view.state != name(JobState::running)) return;
+  view.idle_measured = lease.measured;
+  view.idle_since = lease.idle_since;
 }
 
 void add_expected_end(ApiJob& view, const std::optional<ExpectedEnd>& end) {
@@ -110,6 +130,7 @@ ApiProcess process_view(const JobRecord& process, const AttemptRecord* attempt,
   ApiProcess view;
   view.rank = process.rank();
   view.held = !process.has_process();
+  view.restarts = process.restarts;
   JobState state = process.state;
   if (attempt != nullptr) {
     if (is_final(state) && !view.held && has_done_its_work(*attempt)) state = JobState::finished;

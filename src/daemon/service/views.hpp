@@ -17,6 +17,10 @@ using GpuIndexOf = std::function<std::int64_t(const std::string&)>;
 /// `attempt`: its latest, or null. The instance is shown while the job holds one.
 [[nodiscard]] ApiJob job_view(const JobRecord& job, const AttemptRecord* attempt,
                               const GpuIndexOf& index_of);
+/// Where it is a service: how its replicas stand. It runs while one of them does.
+void add_service(ApiJob& view, const ServiceStatus& service);
+/// Where it is a lease that runs: what is known of its work.
+void add_lease(ApiJob& view, const LeaseStatus& lease);
 /// When it is expected to end, and how that is known.
 void add_expected_end(ApiJob& view, const std::optional<ExpectedEnd>& end);
 /// `attempt`: the latest, or null; `ended`: how it did while others of the job run, or null.

@@ -165,9 +165,9 @@ TEST_F(SqliteFile, WaitsForNoOtherProgramThatHasItOpen) {
 
 TEST_F(SqliteFile, OfANewerSchemaIsRefused) {
   ASSERT_TRUE(open()->write(batch_of(1), Durability::synced));
+  sql("PRAGMA user_version = 6");
+  expect_refused("newer Cleave: its schema is 6, this program knows 5");
   sql("PRAGMA user_version = 5");
-  expect_refused("newer Cleave: its schema is 5, this program knows 4");
-  sql("PRAGMA user_version = 4");
   EXPECT_EQ(whole_batches(*open()), 1) << "and nothing happened to it";
 }
 
@@ -178,7 +178,9 @@ TEST(StoreColumns, AreThese) {
             "state TEXT NOT NULL, final INTEGER NOT NULL, ended_ns INTEGER, exit_code INTEGER, "
             "reason TEXT NOT NULL, attempts INTEGER NOT NULL, failures INTEGER NOT NULL, "
             "cancelled INTEGER NOT NULL, owner TEXT NOT NULL, wish TEXT NOT NULL, request TEXT, "
-            "early_restarts TEXT, leader INTEGER NOT NULL DEFAULT 0");
+            "early_restarts TEXT, leader INTEGER NOT NULL DEFAULT 0, "
+            "kind TEXT NOT NULL DEFAULT 'batch', restarts INTEGER NOT NULL DEFAULT 0, "
+            "promised_ns INTEGER");
   EXPECT_EQ(column_definitions(attempt_columns()),
             "job INTEGER NOT NULL REFERENCES jobs (number) ON DELETE CASCADE, "
             "attempt INTEGER NOT NULL, gpu TEXT NOT NULL, device TEXT NOT NULL, "
@@ -207,6 +209,8 @@ TEST_F(SqliteFile, OfTheFirstSchemaLearnsFromNowOn) {
   sql("ALTER TABLE attempts DROP COLUMN predicted_ns; ALTER TABLE attempts DROP COLUMN "
       "predicted_by; ALTER TABLE attempts DROP COLUMN lasted_ns; ALTER TABLE attempts DROP COLUMN "
       "too_large_mib; ALTER TABLE jobs DROP COLUMN leader; DROP TABLE learnt; "
+      "ALTER TABLE jobs DROP COLUMN kind; ALTER TABLE jobs DROP COLUMN restarts; "
+      "ALTER TABLE jobs DROP COLUMN promised_ns; "
       "PRAGMA user_version = 1");
   StoreBatch batch;
   LearntProfile learnt;
@@ -226,6 +230,30 @@ TEST_F(SqliteFile, OfTheFirstSchemaLearnsFromNowOn) {
   const auto damaged = open()->load();
   ASSERT_TRUE(damaged) << "a daemon begins without what it cannot read of this";
   EXPECT_TRUE(damaged->learnt.empty());
+}
+
+TEST_F(SqliteFile, OfTheFourthSchemaTakesServicesAndLeases) {
+  ASSERT_TRUE(open()->write(batch_of(1), Durability::synced));
+  sql("ALTER TABLE jobs DROP COLUMN kind; ALTER TABLE jobs DROP COLUMN restarts; "
+      "ALTER TABLE jobs DROP COLUMN promised_ns; PRAGMA user_version = 4");
+  EXPECT_EQ(whole_batches(*open()), 1) << "what was there is there";
+  StoreBatch batch;
+  JobRecord& service = batch.jobs.emplace_back();
+  service.number = 100;
+  service.spec.service.emplace().replicas = 3;
+  service.restarts = 7;
+  JobRecord& lease = batch.jobs.emplace_back();
+  lease.number = 103;
+  lease.spec.lease.emplace().idle_after = std::chrono::minutes(15);
+  lease.promised = Instant{} + std::chrono::hours(1);
+  ASSERT_TRUE(open()->write(batch, Durability::synced));
+  for (const JobRecord& written : batch.jobs) {
+    const auto read = open()->job(written.number);
+    ASSERT_TRUE(read && *read);
+    EXPECT_EQ(**read, written);
+  }
+  sql("DELETE FROM jobs WHERE number = 100 AND kind = 'service'");
+  EXPECT_FALSE(*open()->job(100)) << "the kind can be searched by";
 }
 
 TEST_F(SqliteFile, OfAnEarlierSchemaGetsTheColumnsThatCameLater) {

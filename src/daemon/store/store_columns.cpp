@@ -213,8 +213,15 @@ std::span<const StoreColumn<JobRecord>> job_columns() {
       {"request", "TEXT", put_request, take_request},
       // Where there are any.
       {"early_restarts", "TEXT", put_restarts, take_restarts},
-      // Of a further process of a job of several.
+      // Of a further process of a job of several, or a further replica.
       since(4, fixed(column<&Job::leader>("leader", "INTEGER NOT NULL DEFAULT 0"))),
+      {"kind", "TEXT NOT NULL DEFAULT 'batch'",
+       [](SqliteRun& run, const Job& job) {
+         run.with(words_of_job_kind[static_cast<std::size_t>(kind_of(job.spec))]);
+       },
+       nullptr, true, 5},
+      since(5, column<&Job::restarts>("restarts", "INTEGER NOT NULL DEFAULT 0")),
+      since(5, column<&Job::promised>("promised_ns")),
   };
   return columns;
 }
