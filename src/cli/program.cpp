@@ -16,8 +16,8 @@ namespace cleave::cli {
 
 // Every command: declared here, defined in its own file, and one row of the table below.
 AddCommand add_gpu, add_layout, add_place, add_admit, add_plan, add_simulate, add_compare,
-    add_policies, add_schedulers, add_workload, add_bench, add_reproduce, add_arena, add_import,
-    add_rebalance, add_forecast, add_forecasters, add_recommend, add_choose, add_waste,
+    add_advise, add_policies, add_schedulers, add_workload, add_bench, add_reproduce, add_arena,
+    add_import, add_rebalance, add_forecast, add_forecasters, add_recommend, add_choose, add_waste,
     add_profiles_command, add_gpus, add_instances, add_create, add_destroy, add_gpu_layout, add_mig,
     add_sim_node, add_doctor, add_probe, add_submit, add_ps, add_show, add_logs, add_wait,
     add_cancel, add_top, add_events, add_drain, add_undrain, add_pause, add_resume, add_scheduler,
@@ -25,21 +25,29 @@ AddCommand add_gpu, add_layout, add_place, add_admit, add_plan, add_simulate, ad
 
 namespace {
 
-constexpr AddCommand* commands[] = {add_gpu,       add_layout,      add_place,
-                                    add_admit,     add_plan,        add_simulate,
-                                    add_compare,   add_policies,    add_schedulers,
-                                    add_workload,  add_bench,       add_reproduce,
-                                    add_arena,     add_import,      add_rebalance,
-                                    add_forecast,  add_forecasters, add_recommend,
-                                    add_choose,    add_waste,       add_profiles_command,
-                                    add_gpus,      add_instances,   add_create,
-                                    add_destroy,   add_gpu_layout,  add_mig,
-                                    add_sim_node,  add_doctor,      add_probe,
-                                    add_submit,    add_ps,          add_show,
-                                    add_logs,      add_wait,        add_cancel,
-                                    add_top,       add_events,      add_drain,
-                                    add_undrain,   add_pause,       add_resume,
-                                    add_scheduler, add_completion,  add_man};
+constexpr AddCommand* commands[] = {add_gpu,        add_layout,
+                                    add_place,      add_admit,
+                                    add_plan,       add_simulate,
+                                    add_compare,    add_advise,
+                                    add_policies,   add_schedulers,
+                                    add_workload,   add_bench,
+                                    add_reproduce,  add_arena,
+                                    add_import,     add_rebalance,
+                                    add_forecast,   add_forecasters,
+                                    add_recommend,  add_choose,
+                                    add_waste,      add_profiles_command,
+                                    add_gpus,       add_instances,
+                                    add_create,     add_destroy,
+                                    add_gpu_layout, add_mig,
+                                    add_sim_node,   add_doctor,
+                                    add_probe,      add_submit,
+                                    add_ps,         add_show,
+                                    add_logs,       add_wait,
+                                    add_cancel,     add_top,
+                                    add_events,     add_drain,
+                                    add_undrain,    add_pause,
+                                    add_resume,     add_scheduler,
+                                    add_completion, add_man};
 
 /// Whether the command is given words that are another program's.
 bool takes_a_command(int argc, char** argv) {

@@ -103,11 +103,11 @@ void RunArguments::add_run_options(CommandLine& command) {
       ->type_name("FILE");
   command
       .add_option("--know", know,
-                  "What all schedulers are told of jobs, the truth by default: "
-                  "speeds=true|learn|none, times=true|noise:S|unknown, "
-                  "memory=true|forecast|none, each optional, joined by ';'; see "
-                  "docs/simulated-world.md")
-      ->check(not_empty());
+                  "What all schedulers are told of jobs: speeds=true|learn|none, "
+                  "times=true|noise:S|unknown, memory=true|forecast|none, each optional (true), "
+                  "joined by ';'; see docs/simulated-world.md")
+      ->check(not_empty())
+      ->default_str(know.empty() ? "the truth" : know);
   command
       .add_option("--may", may,
                   "What may happen to jobs that run: nothing, stops that cost (checkpoint), or all "

@@ -223,18 +223,20 @@ CommonTimes common_times(std::span<const std::vector<JobOutcome>> by_scheduler) 
   return common;
 }
 
+double quantile_of(const std::vector<double>& sorted, double share) {
+  const double at = share * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(at);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (at - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+}
+
 Spread spread_of(std::vector<double> values) {
   if (values.empty()) return {};
   std::ranges::sort(values);
-  const auto quantile = [&](double share) {
-    const double at = share * static_cast<double>(values.size() - 1);
-    const auto below = static_cast<std::size_t>(at);
-    const std::size_t above = std::min(below + 1, values.size() - 1);
-    return values[below] + (at - static_cast<double>(below)) * (values[above] - values[below]);
-  };
   const bool quartiles = values.size() >= seeds_for_quartiles;
-  return {values.size(), quantile(0.5), quartiles ? quantile(0.25) : values.front(),
-          quartiles ? quantile(0.75) : values.back()};
+  return {values.size(), quantile_of(values, 0.5),
+          quartiles ? quantile_of(values, 0.25) : values.front(),
+          quartiles ? quantile_of(values, 0.75) : values.back()};
 }
 
 double sign_test(std::size_t lower, std::size_t higher) {

@@ -61,7 +61,8 @@ struct Spread {
 inline constexpr std::size_t seeds_for_quartiles = 8;
 inline constexpr std::size_t seeds_for_a_statement = 6;
 
-/// Quantiles by linear interpolation between the sorted values (Hyndman and Fan's type 7).
+/// By linear interpolation between the sorted values (Hyndman and Fan's type 7); there is one.
+double quantile_of(const std::vector<double>& sorted, double share);
 Spread spread_of(std::vector<double> values);
 
 /// Two-sided and exact: the probability of a split at least this uneven if both sides are equally

@@ -865,9 +865,9 @@ TEST(Output, IsNotLostInSilence) {
 
 TEST(Help, HasAnExampleEachThatWorks) {
   for (const char* command :
-       {"gpu", "layout", "place", "simulate", "compare", "policies", "schedulers", "admit",
-        "workload generate", "workload list", "bench graph", "bench placement", "bench admission",
-        "bench simulation"}) {
+       {"gpu", "layout", "place", "simulate", "compare", "advise", "policies", "schedulers",
+        "admit", "workload generate", "workload list", "bench graph", "bench placement",
+        "bench admission", "bench simulation"}) {
     const Outcome help = cleave(std::string(command) + " --help");
     EXPECT_EQ(help.exit_code, 0);
     const std::size_t at = help.out.find("Example:\n  ");

@@ -1,0 +1,158 @@
+// `cleave advise`: whether MIG helps with these jobs on this fleet, which scheduler and which
+// layout, and what it would be worth to measure.
+
+#include "simulate/advice/advise.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <thread>
+
+#include "base/format.hpp"
+#include "base/json.hpp"
+#include "cli/advise_text.hpp"
+#include "cli/command.hpp"
+#include "cli/workload_arguments.hpp"
+
+namespace cleave::cli {
+
+namespace {
+
+/// What a site knows of its jobs that has measured nothing, and what it lets schedulers do.
+constexpr const char* know_by_default = "speeds=learn;times=unknown;memory=true";
+constexpr const char* may_by_default = "none";
+
+struct Options {
+  RunArguments run;
+  std::uint64_t draws = 0, threads = 0;
+  Options() {
+    run.know = know_by_default;
+    run.may = may_by_default;
+  }
+};
+
+/// The options of the run, where what is predicted takes the place of what is known by default.
+RunArguments arguments_of(const Options& options) {
+  RunArguments run = options.run;
+  const bool predicted = !run.profiles_repository.empty() || !run.time_model.empty();
+  if (run.know == know_by_default && predicted) run.know.clear();
+  return run;
+}
+
+/// Draws from one sequence of arrivals.
+void resample(const Workload& recorded, std::uint64_t seed, std::size_t judging,
+              AdviceQuestion& question) {
+  question.kind = DrawKind::resampled;
+  question.recorded = AdviceDraw{seed, recorded};
+  for (std::size_t k = 0; k < judging + draws_for_layouts; ++k) {
+    auto& draws = k < judging ? question.draws : question.for_layouts;
+    draws.push_back({seed + k, resampled(recorded, seed + k).workload});
+  }
+}
+
+/// A workload for each seed.
+Result<void> draw(const RunArguments& run, Workload first, std::size_t judging,
+                  AdviceQuestion& question) {
+  question.draws.push_back({run.seed, std::move(first)});
+  for (std::size_t k = 1; k < judging + draws_for_layouts; ++k) {
+    auto workload = run.read_workload(run.seed + k);
+    if (!workload) return std::unexpected(workload.error());
+    auto& draws = k < judging ? question.draws : question.for_layouts;
+    draws.push_back({run.seed + k, *std::move(workload)});
+  }
+  return {};
+}
+
+Result<AdviceQuestion> read_question(const Options& options) {
+  const RunArguments run = arguments_of(options);
+  AdviceQuestion question;
+  auto fleet = run.read_fleet();
+  if (!fleet) return std::unexpected(fleet.error());
+  question.fleet = *std::move(fleet);
+  auto simulation = run.read_simulation(question.fleet);
+  if (!simulation) return std::unexpected(simulation.error());
+  question.simulation = *std::move(simulation);
+  auto workload = run.read_workload(run.seed);
+  if (!workload) return std::unexpected(workload.error());
+  const bool batches = std::ranges::any_of(
+      workload->jobs, [&](const Job& job) { return workload->kind_of(job) == JobKind::batch; });
+  if (!batches)
+    return fail(ErrorKind::bad_input, "the workload", "it has no batches to be advised on",
+                "give jobs that end by themselves");
+  const DrawCounts counts = draw_counts(workload->jobs.size());
+  const std::size_t judging = options.draws > 0 ? options.draws : counts.as_things_are;
+  question.draws_changed = std::min(judging, counts.changed);
+  if (!run.workload_is_drawn()) {
+    resample(*workload, run.seed, judging, question);
+  } else if (const auto drawn = draw(run, *std::move(workload), judging, question); !drawn) {
+    return std::unexpected(drawn.error());
+  }
+  return question;
+}
+
+/// The stages of the runs on the terminal, one after the other.
+class StageLine {
+ public:
+  ProgressOfRun begin(const std::string& what, std::size_t runs) {
+    line_.reset();  // wipes its words before others are written
+    line_ = std::make_unique<ProgressLine>(what, runs);
+    return [this](std::size_t run) { return line_->of_run(run); };
+  }
+
+ private:
+  std::unique_ptr<ProgressLine> line_;
+};
+
+Result<Advice> advise_with_progress(const AdviceQuestion& question, std::uint64_t threads) {
+  const std::size_t cores = std::max<std::size_t>(1, std::thread::hardware_concurrency());
+  StageLine line;
+  return advise(question, threads > 0 ? threads : cores,
+                [&](const std::string& what, std::size_t runs) { return line.begin(what, runs); });
+}
+
+Result<int> advise_command(const Options& options) {
+  const auto question = read_question(options);
+  if (!question) return std::unexpected(question.error());
+  const auto advice = advise_with_progress(*question, options.threads);
+  if (!advice) return std::unexpected(advice.error());
+  const Workload& workload =
+      question->recorded ? question->recorded->workload : question->draws.front().workload;
+  if (options.run.json) {
+    Json json = to_json(*question, *advice);
+    json["world"] = world_json(question->simulation.world, workload);
+    print(json);
+    return 0;
+  }
+  SimulationOptions other = question->simulation;  // than what stands below
+  other.know = {};
+  other.may = MayInterrupt::all;
+  fmt::print("{}\n{}{}\n{}\nassumed:\n", answer_text(*advice),
+             introduction(question->fleet, workload), run_text(other, question->fleet),
+             tables_text(*question, *advice));
+  for (const std::string& sentence : assumptions(*question, *advice))
+    fmt::print("- {}\n", sentence);
+  return 0;
+}
+
+}  // namespace
+
+void add_advise(CommandLine& program, Run& run) {
+  const auto [command, options] = add_command(
+      program, run, "advise",
+      "Say whether MIG helps with these jobs on this fleet, which scheduler and which layout to "
+      "take, and what to measure first",
+      "cleave advise --fleet 4xA100-40GB --workload data/workloads/lab-day.jsonl", advise_command);
+  options.run.add(*command);
+  command
+      ->add_option("--draws", options.draws,
+                   "Number of draws of the workload: other seeds of what is generated, other "
+                   "mixtures of the hours or days of what was recorded")
+      ->check(Check::range(std::int64_t{6}, std::int64_t{1000}))
+      ->default_str("21, fewer of more than 47,619 jobs");
+  command
+      ->add_option("--threads", options.threads,
+                   "Number of draws that run at a time; the answer does not depend on it")
+      ->check(whole_number(1))
+      ->default_str("one for each core");
+}
+
+}  // namespace cleave::cli
