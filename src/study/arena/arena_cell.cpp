@@ -82,8 +82,11 @@ void use_world(cli::RunArguments& run, ArenaWorld world) {
 }
 
 /// A value of a setting as the command line would have it; nothing where it is neither a number
-/// nor a text.
-std::optional<std::string> setting_text(const Json& value) {
+/// nor a text, nor yes or no of what can be left out.
+std::optional<std::string> setting_text(const RunSetting& setting, const Json& value) {
+  const std::string_view off = "off";
+  if (value.is_boolean() && (setting.plain == off || setting.choices.ends_with(off)))
+    return std::string(value.get<bool>() ? setting.physical : off);
   if (value.is_string()) return value.get<std::string>();
   if (value.is_number_integer()) return fmt::format("{}", value.get<std::int64_t>());
   if (value.is_number()) return fmt::format("{}", value.get<double>());
@@ -98,7 +101,7 @@ Result<void> set_one(const std::string& place, std::string key, const Json& valu
     return fail(ErrorKind::bad_input, place,
                 fmt::format("'{}' is no setting of a cell's run", shown(key)),
                 suggestion(key, names_of(settings)));
-  const auto text = setting_text(value);
+  const auto text = setting_text(*setting, value);
   if (!text)
     return fail(ErrorKind::bad_input, fmt::format("{}: {}", place, key),
                 "it is neither a number nor a text",

@@ -11,6 +11,7 @@
 #include "base/read_text.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
+#include "study/arena/arena_page.hpp"
 #include "study/arena/arena_report.hpp"
 #include "study/arena/kept_runs.hpp"
 #include "study/study_commands.hpp"
@@ -36,11 +37,10 @@ bool fits(std::string_view name, std::string_view pattern) {
   return false;
 }
 
-Result<std::vector<OpenArenaCell>> open_cells(const Options& options) {
+Result<std::vector<OpenArenaCell>> open_cells(const Options& options, ArenaWorld world) {
   const auto text = read_text(options.cells);
   if (!text) return std::unexpected(text.error());
-  const auto cells = parse_arena_cells(*text, options.cells,
-                                       options.physical ? ArenaWorld::physical : ArenaWorld::plain);
+  const auto cells = parse_arena_cells(*text, options.cells, world);
   if (!cells) return std::unexpected(cells.error());
   std::vector<OpenArenaCell> open;
   const auto patterns = split(options.pattern, ',');
@@ -60,19 +60,19 @@ Result<std::vector<OpenArenaCell>> open_cells(const Options& options) {
   return open;
 }
 
-/// On a terminal a line that grows; elsewhere a line for each tenth of the runs.
-ArenaProgress progress_of_runs() {
+/// On a terminal a line that counts; elsewhere a line now and then.
+ArenaProgress progress_of_runs(ArenaWorld world) {
+  using Clock = std::chrono::steady_clock;
   const bool terminal = ::isatty(STDERR_FILENO) == 1;
-  return [terminal, shown = std::size_t{0}](std::size_t done, std::size_t all) mutable {
-    const std::size_t parts = terminal ? 100 : 10, now = parts * done / all;
-    if (now == shown) return;
-    shown = now;
-    if (terminal && done < all)
-      fmt::print(stderr, "\rarena: {} of {} runs", done, all);
-    else if (terminal)
-      fmt::print(stderr, "\r{:40}\r", "");
-    else
-      fmt::print(stderr, "arena: {} of {} runs\n", done, all);
+  const auto between = terminal ? std::chrono::milliseconds(200) : std::chrono::seconds(15);
+  return [=, last = Clock::now()](std::size_t done, std::size_t all) mutable {
+    if (terminal && done == all) {
+      fmt::print(stderr, "\r{:60}\r", "");  // results follow in its place
+    } else if (Clock::now() - last >= between) {
+      last = Clock::now();
+      fmt::print(stderr, "{}arena, {} world: {} of {} runs{}", terminal ? "\r" : "", name(world),
+                 done, all, terminal ? "" : "\n");
+    }
     std::fflush(stderr);
   };
 }
@@ -90,42 +90,63 @@ Result<int> exit_code_of(const ArenaResults& results) {
 
 Result<std::unique_ptr<KeptRuns>> open_kept(const Options& options) {
   if (options.keep.empty()) return nullptr;
-  if (const auto apart = not_read_too("--keep", options.keep, {options.cells}); !apart)
-    return std::unexpected(apart.error());
   const auto program = program_hash();
   if (!program) return std::unexpected(program.error());
   return KeptRuns::open(options.keep, *program);
 }
 
-Result<void> write_files(const Options& options, const ArenaResults& results) {
-  if (!options.csv.empty())
-    if (const auto done = write_whole(options.csv, arena_csv(results)); !done) return done;
-  return {};
+/// The cells in one world.
+Result<ArenaResults> results_in(ArenaWorld world, const Options& options,
+                                const std::vector<ArenaContestant>& contestants, KeptRuns* kept) {
+  const auto cells = open_cells(options, world);
+  if (!cells) return std::unexpected(cells.error());
+  const std::size_t cores = std::max<std::size_t>(1, std::thread::hardware_concurrency());
+  ArenaResults results = run_arena(*cells, contestants,
+                                   {.most_threads = options.threads > 0 ? options.threads : cores,
+                                    .kept = kept,
+                                    .own_runs_only = !options.page.empty(),
+                                    .progress = progress_of_runs(world)});
+  if (kept != nullptr)
+    if (const auto written = kept->written(); !written) return std::unexpected(written.error());
+  return results;
+}
+
+Result<int> write_page(const Options& options, const std::vector<ArenaContestant>& contestants,
+                       KeptRuns* kept) {
+  const auto plain = results_in(ArenaWorld::plain, options, contestants, kept);
+  if (!plain) return std::unexpected(plain.error());
+  const auto physical = results_in(ArenaWorld::physical, options, contestants, kept);
+  if (!physical) return std::unexpected(physical.error());
+  if (const auto done = write_whole(options.page, arena_page(*plain, *physical, 0)); !done)
+    return std::unexpected(done.error());
+  const auto code = exit_code_of(*plain);
+  return code ? exit_code_of(*physical) : code;
 }
 
 Result<int> arena(const Options& options) {
+  for (const auto& [option, path] :
+       {std::pair("--keep", options.keep), {"--csv", options.csv}, {"--page", options.page}})
+    if (const auto apart = not_read_too(option, path, {options.cells}); !apart)
+      return std::unexpected(apart.error());
   const auto contestants = arena_contestants(options.schedulers, options.baselines);
   if (!contestants) return std::unexpected(contestants.error());
-  const auto cells = open_cells(options);
-  if (!cells) return std::unexpected(cells.error());
   const auto kept = open_kept(options);
   if (!kept) return std::unexpected(kept.error());
-  const std::size_t cores = std::max<std::size_t>(1, std::thread::hardware_concurrency());
+  if (!options.page.empty()) return write_page(options, *contestants, kept->get());
   const auto begin = std::chrono::steady_clock::now();
-  const ArenaResults results =
-      run_arena(*cells, *contestants, options.threads > 0 ? options.threads : cores, kept->get(),
-                progress_of_runs());
+  const auto results = results_in(options.physical ? ArenaWorld::physical : ArenaWorld::plain,
+                                  options, *contestants, kept->get());
+  if (!results) return std::unexpected(results.error());
   const double seconds = in_seconds(std::chrono::steady_clock::now() - begin);
-  if (*kept != nullptr)
-    if (const auto written = (*kept)->written(); !written) return std::unexpected(written.error());
-  if (const auto written = write_files(options, results); !written)
-    return std::unexpected(written.error());
+  if (!options.csv.empty())
+    if (const auto done = write_whole(options.csv, arena_csv(*results)); !done)
+      return std::unexpected(done.error());
   if (options.json)
-    print(arena_json(results, 0));
+    print(arena_json(*results, 0, options.timing));
   else
-    fmt::print("{}", arena_text(results, 0));
-  if (options.timing && !options.json) fmt::print("\n{}", arena_timing(results, seconds));
-  return exit_code_of(results);
+    fmt::print("{}", arena_text(*results, 0));
+  if (options.timing && !options.json) fmt::print("\n{}", arena_timing(*results, seconds));
+  return exit_code_of(*results);
 }
 
 }  // namespace
@@ -158,13 +179,21 @@ void add_arena_options(CommandLine& command, Run& run) {
   command.add_option("--csv", options->csv, "Write the figures of each run to FILE, as CSV")
       ->check(not_empty())
       ->type_name("FILE");
+  command.add_flag("--timing", options->timing, "Also print which runs took how long");
+  add_json(command, options->json);
   command
       .add_option("--threads", options->threads,
                   "Number of runs at a time; the answer does not depend on it")
       ->check(whole_number(1))
       ->default_str("one for each core");
-  command.add_flag("--timing", options->timing, "Also print which runs took how long");
-  add_json(command, options->json);
+  Option* page =
+      command
+          .add_option("--page", options->page,
+                      "Write docs/arena.md to FILE: the cells in both worlds, by runs of this "
+                      "program only")
+          ->check(not_empty())
+          ->type_name("FILE");
+  for (const char* other : {"--world", "--csv", "--json"}) page->excludes(other);
 }
 
 }  // namespace cleave::cli

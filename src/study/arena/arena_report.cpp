@@ -1,8 +1,6 @@
 #include "study/arena/arena_report.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <map>
 
 #include "base/format.hpp"
 #include "base/json.hpp"
@@ -25,18 +23,10 @@ std::string losses_text(const ArenaResults& results, std::size_t challenger) {
   return text;
 }
 
-/// Who was left out where, and why: one line for each reason.
-std::string left_out_text(const ArenaResults& results) {
-  std::map<std::pair<std::string, std::string>, std::size_t> reasons;
-  for (const ArenaResults::Of& cell : results.cells)
-    for (std::size_t who = 0; who < results.contestants.size(); ++who)
-      if (const auto& why = cell.runs[who].front().why)
-        ++reasons[{results.contestants[who].spec, why->message}];
-  std::string text;
-  for (const auto& [what, cells] : reasons)
-    text +=
-        fmt::format("{} is left out of {}: {}\n", what.first, counted(cells, "cell"), what.second);
-  return text.empty() ? text : fmt::format("\n{}", text);
+/// A table under an empty line; nothing where there are no rows.
+template <class Row>
+std::string table_if_any(const cli::Columns<Row>& columns, const std::vector<Row>& rows) {
+  return rows.empty() ? "" : fmt::format("\n{}", cli::text_rows(columns, rows));
 }
 
 std::string kept_text(const ArenaResults& results) {
@@ -57,6 +47,14 @@ const cli::Columns<RunsTime> time_columns = {
     {cli::json_only, "scheduler", &RunsTime::scheduler},
     {cli::json_only, "seconds", &RunsTime::seconds, cli::decimals(2)}};
 
+/// A cell of CSV: in quotes where it needs them.
+std::string csv_cell(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + '"';
+}
+
 Json run_json(const ArenaRun& run) {
   if (run.why) return {{"left_out", run.why->text()}};
   return {{"finished", run.finished},         {"turnaround_s", run.turnaround_s},
@@ -66,17 +64,25 @@ Json run_json(const ArenaRun& run) {
 
 }  // namespace
 
-std::string arena_text(const ArenaResults& results, std::size_t challenger) {
-  return fmt::format("{} against the best baseline of each cell\n\n{}\n{}{}\n{}{}{}",
-                     results.contestants[challenger].spec,
-                     cli::text_rows(cell_columns(), arena_cell_rows(results, challenger)),
-                     cli::text_rows(group_columns(), arena_group_rows(results, challenger)),
-                     losses_text(results, challenger),
-                     cli::text_rows(contestant_columns(), arena_contestant_rows(results)),
-                     left_out_text(results), kept_text(results));
+std::string lost_legend() {
+  return fmt::format(
+      "lost: cells above {:.2f} or unfinished, of these beyond two standard errors; cells above "
+      "{:.2f}\n",
+      lost_ratio, badly_lost_ratio);
 }
 
-Json arena_json(const ArenaResults& results, std::size_t challenger) {
+std::string arena_text(const ArenaResults& results, std::size_t challenger) {
+  return fmt::format(
+      "{} against the best baseline of each cell\n\n{}\n{}{}{}{}\n{}{}{}",
+      results.contestants[challenger].spec,
+      cli::text_rows(cell_columns(), arena_cell_rows(results, challenger)),
+      cli::text_rows(group_columns(), arena_group_rows(results, challenger)), lost_legend(),
+      disruptions_text(results, challenger), losses_text(results, challenger),
+      cli::text_rows(contestant_columns(), arena_contestant_rows(results, challenger)),
+      table_if_any(left_out_columns(), arena_left_out(results)), kept_text(results));
+}
+
+Json arena_json(const ArenaResults& results, std::size_t challenger, bool timing) {
   Json losses = Json::object();
   for (const ArenaMetric& metric : arena_metrics())
     losses[std::string(metric.name)] =
@@ -89,6 +95,7 @@ Json arena_json(const ArenaResults& results, std::size_t challenger) {
                     {"scheduler", results.contestants[who].spec},
                     {"seed", cell.cell.seeds[seed]}};
         run.update(run_json(cell.runs[who][seed]));
+        if (timing) run["seconds"] = cell.runs[who][seed].seconds;
         runs.push_back(std::move(run));
       }
   return {{"scheduler", results.contestants[challenger].spec},
@@ -96,7 +103,9 @@ Json arena_json(const ArenaResults& results, std::size_t challenger) {
           {"cells", cli::json_rows(cell_columns(), arena_cell_rows(results, challenger))},
           {"groups", cli::json_rows(group_columns(), arena_group_rows(results, challenger))},
           {"losses", losses},
-          {"schedulers", cli::json_rows(contestant_columns(), arena_contestant_rows(results))},
+          {"schedulers",
+           cli::json_rows(contestant_columns(), arena_contestant_rows(results, challenger))},
+          {"left_out", cli::json_rows(left_out_columns(), arena_left_out(results))},
           {"runs", runs}};
 }
 
@@ -126,8 +135,8 @@ std::string arena_csv(const ArenaResults& results) {
       for (std::size_t seed = 0; seed < cell.cell.seeds.size(); ++seed) {
         const ArenaRun& run = cell.runs[who][seed];
         if (run.why) continue;
-        text += fmt::format("{},\"{}\",{},{},{},{},{},{},{}\n", cell.cell.name,
-                            results.contestants[who].spec, cell.cell.seeds[seed],
+        text += fmt::format("{},{},{},{},{},{},{},{},{}\n", csv_cell(cell.cell.name),
+                            csv_cell(results.contestants[who].spec), cell.cell.seeds[seed],
                             run.finished ? "yes" : "no", run.turnaround_s, run.p95_slowdown,
                             run.makespan_s, run.disruptions, run.longest_wait_s);
       }

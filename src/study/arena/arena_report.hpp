@@ -9,9 +9,11 @@
 
 namespace cleave {
 
+/// What the three numbers under "lost" are.
+[[nodiscard]] std::string lost_legend();
 /// Of the contestant that is looked at; the tables, and why contestants were left out.
 [[nodiscard]] std::string arena_text(const ArenaResults& results, std::size_t challenger);
-[[nodiscard]] Json arena_json(const ArenaResults& results, std::size_t challenger);
+[[nodiscard]] Json arena_json(const ArenaResults& results, std::size_t challenger, bool timing);
 /// How long all of it took on this machine, and what took longest.
 [[nodiscard]] std::string arena_timing(const ArenaResults& results, double seconds);
 /// A line for each run.

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "base/format.hpp"
-#include "base/human_time.hpp"
+#include "base/text.hpp"
+#include "model/run_summary.hpp"
 
 namespace cleave {
 
@@ -39,6 +41,12 @@ std::string ratio_text(const ArenaScore& score) {
   return "-";
 }
 
+/// Nothing where one seed says nothing of noise.
+std::optional<bool> beyond_noise_if_told(const ArenaScore& score) {
+  if (score.state == State::compared && !score.error) return std::nullopt;
+  return score.beyond_noise();
+}
+
 std::string mean_text(const ArenaSummary& summary) {
   return summary.cells == 0 ? "-" : fmt::format("{:.3f}", summary.mean);
 }
@@ -53,23 +61,45 @@ std::optional<double> ratio_of(const ArenaScore& score) {
   return score.state == State::compared ? std::optional(score.ratio) : std::nullopt;
 }
 
-/// The geometric mean of what is there.
-class Means {
+/// The mean of what is there.
+class Mean {
  public:
   void add(const std::optional<double>& value) {
-    if (!value || *value <= 0) return;
-    logs_ += std::log(*value);
+    if (!value) return;
+    sum_ += *value;
     ++count_;
   }
   [[nodiscard]] std::optional<double> mean() const {
-    if (count_ == 0) return std::nullopt;
-    return std::exp(logs_ / static_cast<double>(count_));
+    return count_ == 0 ? std::nullopt : std::optional(sum_ / static_cast<double>(count_));
   }
 
  private:
-  double logs_ = 0;
+  double sum_ = 0;
   std::size_t count_ = 0;
 };
+class GeometricMean {
+ public:
+  void add(const std::optional<double>& value) {
+    if (value) logs_.add(std::log(*value));
+  }
+  [[nodiscard]] std::optional<double> mean() const {
+    const auto mean = logs_.mean();
+    return mean ? std::optional(std::exp(*mean)) : std::nullopt;
+  }
+
+ private:
+  Mean logs_;
+};
+
+/// The longest wait under one scheduler over that under another.
+std::optional<double> wait_ratio(const ArenaResults::Of& cell, std::size_t of, std::size_t over) {
+  const auto wait = [&](std::size_t who) {
+    const auto mean = arena_mean(cell, who, &ArenaRun::longest_wait_s);
+    return mean ? std::optional(std::max(*mean, in_seconds(slowdown_bound))) : std::nullopt;
+  };
+  const auto one = wait(of), other = wait(over);
+  return one && other ? std::optional(*one / *other) : std::nullopt;
+}
 
 template <class Row>
 using Columns = cli::Columns<Row>;
@@ -142,7 +172,8 @@ Columns<ArenaLoss> make_loss_columns() {
   return {{"cell", "cell", &Row::cell},
           {"ratio", cli::text_only, [](const Row& row) { return ratio_of(row.score); }},
           {cli::json_only, "ratio", [](const Row& row) { return ratio_text(row.score); }},
-          {"beyond_noise", "beyond noise", [](const Row& row) { return row.score.beyond_noise(); }},
+          {"beyond_noise", "beyond noise",
+           [](const Row& row) { return beyond_noise_if_told(row.score); }},
           {"best", "best baseline", &Row::best},
           {"why", "why", &Row::why, cli::or_word("")}};
 }
@@ -214,9 +245,9 @@ std::vector<ArenaLoss> arena_losses(const ArenaResults& results, std::size_t cha
   return losses;
 }
 
-std::vector<ArenaContestantRow> arena_contestant_rows(const ArenaResults& results) {
+std::vector<ArenaContestantRow> arena_contestant_rows(const ArenaResults& results,
+                                                      std::size_t challenger) {
   const std::vector<bool> everywhere(results.cells.size(), true);
-  constexpr ArenaMetric wait = {"longest_wait", "longest wait", &ArenaRun::longest_wait_s};
   std::vector<ArenaContestantRow> rows;
   for (std::size_t who = 0; who < results.contestants.size(); ++who) {
     ArenaContestantRow& row = rows.emplace_back();
@@ -224,23 +255,57 @@ std::vector<ArenaContestantRow> arena_contestant_rows(const ArenaResults& result
     row.role = role_name(results.contestants[who].role);
     for (std::size_t m = 0; m < arena_metrics().size(); ++m)
       row.summaries[m] = summary_of(arena_scores(results, who, arena_metrics()[m]), everywhere);
-    Means waits, bounds;
-    double disruptions = 0;
-    std::size_t cells = 0;
-    for (const ArenaScore& score : arena_scores(results, who, wait)) waits.add(ratio_of(score));
+    GeometricMean waits, bounds;
+    Mean disruptions;
     for (const ArenaResults::Of& cell : results.cells) {
+      waits.add(wait_ratio(cell, who, challenger));
       bounds.add(times_bound(cell, who));
       const auto here = arena_mean(cell, who, &ArenaRun::disruptions);
       row.finished += here ? 1 : 0;
-      if (!here || cell.cell.may == MayInterrupt::never) continue;
-      disruptions += *here;
-      ++cells;
+      if (cell.cell.may != MayInterrupt::never) disruptions.add(here);
     }
     row.longest_wait = waits.mean();
     row.times_bound = bounds.mean();
-    if (cells > 0) row.disruptions = disruptions / static_cast<double>(cells);
+    row.disruptions = disruptions.mean();
   }
   return rows;
+}
+
+std::vector<ArenaLeftOut> arena_left_out(const ArenaResults& results) {
+  std::vector<ArenaLeftOut> all;
+  for (std::size_t who = 0; who < results.contestants.size(); ++who) {
+    std::map<std::string, std::size_t> reasons;
+    for (const ArenaResults::Of& cell : results.cells)
+      if (const auto& why = cell.runs[who].front().why) ++reasons[why->message];
+    for (const auto& [why, cells] : reasons)
+      all.push_back({results.contestants[who].spec, why, cells});
+  }
+  return all;
+}
+
+std::string disruptions_text(const ArenaResults& results, std::size_t challenger) {
+  constexpr std::string_view measure = "miso:checkpoint=moved";
+  const auto rival = std::ranges::find(results.contestants, measure, &ArenaContestant::spec);
+  Mean own, of_rival;
+  std::size_t cells = 0, forbidden = 0;
+  for (const ArenaResults::Of& cell : results.cells) {
+    const auto here = arena_mean(cell, challenger, &ArenaRun::disruptions);
+    if (cell.cell.may == MayInterrupt::never) forbidden += here && *here > 0 ? 1 : 0;
+    if (!here || rival == results.contestants.end()) continue;
+    const auto there =
+        arena_mean(cell, static_cast<std::size_t>(rival - results.contestants.begin()),
+                   &ArenaRun::disruptions);
+    if (!there) continue;
+    own.add(here);
+    of_rival.add(there);
+    ++cells;
+  }
+  std::string text = fmt::format("Jobs were disturbed in {} in which none may be stopped.\n",
+                                 counted(forbidden, "cell"));
+  if (cells > 0)
+    text += fmt::format("Disruptions a job where {} finishes too, {}: {:.2f}, there {:.2f}.\n",
+                        measure, counted(cells, "cell"), *own.mean(), *of_rival.mean());
+  return text;
 }
 
 const Columns<ArenaCellRow>& cell_columns() {
@@ -257,6 +322,12 @@ const Columns<ArenaLoss>& loss_columns() {
 }
 const Columns<ArenaContestantRow>& contestant_columns() {
   static const Columns<ArenaContestantRow> columns = make_contestant_columns();
+  return columns;
+}
+const Columns<ArenaLeftOut>& left_out_columns() {
+  static const Columns<ArenaLeftOut> columns = {{"scheduler", "left out", &ArenaLeftOut::scheduler},
+                                                {"cells", "cells", &ArenaLeftOut::cells},
+                                                {"why", "why", &ArenaLeftOut::why}};
   return columns;
 }
 

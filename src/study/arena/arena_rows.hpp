@@ -35,8 +35,14 @@ struct ArenaContestantRow {
   std::string scheduler, role;
   std::size_t finished = 0;  // cells in which it finishes all jobs
   std::array<ArenaSummary, 3> summaries;
-  std::optional<double> disruptions;  // a job, mean of the cells in which jobs may be stopped
-  std::optional<double> longest_wait, times_bound;  // in terms of the best and of the bound
+  std::optional<double> disruptions;   // a job, mean of the cells in which jobs may be stopped
+  std::optional<double> longest_wait;  // over that of the challenger, both at least 10 s
+  std::optional<double> times_bound;
+};
+/// Cells that a contestant is left out of.
+struct ArenaLeftOut {
+  std::string scheduler, why;
+  std::size_t cells = 0;
 };
 
 [[nodiscard]] std::vector<ArenaCellRow> arena_cell_rows(const ArenaResults& results,
@@ -47,11 +53,16 @@ struct ArenaContestantRow {
 [[nodiscard]] std::vector<ArenaLoss> arena_losses(const ArenaResults& results,
                                                   std::size_t challenger,
                                                   const ArenaMetric& metric);
-[[nodiscard]] std::vector<ArenaContestantRow> arena_contestant_rows(const ArenaResults& results);
+[[nodiscard]] std::vector<ArenaContestantRow> arena_contestant_rows(const ArenaResults& results,
+                                                                    std::size_t challenger);
+[[nodiscard]] std::vector<ArenaLeftOut> arena_left_out(const ArenaResults& results);
 
 [[nodiscard]] const cli::Columns<ArenaCellRow>& cell_columns();
 [[nodiscard]] const cli::Columns<ArenaGroupRow>& group_columns();
 [[nodiscard]] const cli::Columns<ArenaLoss>& loss_columns();
 [[nodiscard]] const cli::Columns<ArenaContestantRow>& contestant_columns();
+[[nodiscard]] const cli::Columns<ArenaLeftOut>& left_out_columns();
+/// How often jobs were disturbed, and whether any was that may not be: a sentence on its own line.
+[[nodiscard]] std::string disruptions_text(const ArenaResults& results, std::size_t challenger);
 
 }  // namespace cleave

@@ -92,9 +92,8 @@ void on_threads(std::size_t most, std::size_t count, const std::function<void(st
 class ArenaRunner {
  public:
   ArenaRunner(const std::vector<OpenArenaCell>& cells,
-              const std::vector<ArenaContestant>& contestants, std::size_t most_threads,
-              KeptRuns* kept, const ArenaProgress& progress)
-      : cells_(cells), threads_(most_threads), kept_(kept), progress_(progress) {
+              const std::vector<ArenaContestant>& contestants, const ArenaRunOptions& options)
+      : cells_(cells), options_(options), others_count_(contestants.size(), 0) {
     results_.contestants = contestants;
     for (std::size_t cell = 0; cell < cells.size(); ++cell) {
       const std::size_t seeds = cells[cell].cell.seeds.size();
@@ -112,8 +111,8 @@ class ArenaRunner {
   }
 
   ArenaResults run() {
-    if (kept_ != nullptr) try_others();
-    on_threads(threads_, items_.size() + boundless_.size(), [this](std::size_t i) {
+    if (options_.kept != nullptr && !options_.own_runs_only) try_others();
+    on_threads(options_.most_threads, items_.size() + boundless_.size(), [this](std::size_t i) {
       i < items_.size() ? run_one(items_[i]) : bound(boundless_[i - items_.size()]);
     });
     results_.kept = used_;
@@ -136,14 +135,13 @@ class ArenaRunner {
   /// Of each baseline that another program ran, repeats the quickest run. Where it comes out
   /// otherwise, none of them count.
   void try_others() {
-    others_count_.assign(results_.contestants.size(), false);
-    on_threads(threads_, results_.contestants.size(), [this](std::size_t who) {
+    on_threads(options_.most_threads, results_.contestants.size(), [this](std::size_t who) {
       if (results_.contestants[who].role == ArenaRole::tested) return;
       const Item* quickest = nullptr;
       const ArenaRun* before = nullptr;
       for (const Item& item : items_) {
         if (item.contestant != who) continue;
-        const KeptRuns::Kept* kept = kept_->find(key(item));
+        const KeptRuns::Kept* kept = options_.kept->find(key(item));
         if (kept == nullptr || kept->own) continue;
         if (before != nullptr && before->seconds <= kept->run.seconds) continue;
         quickest = &item;
@@ -155,19 +153,19 @@ class ArenaRunner {
 
   void run_one(const Item& item) {
     ArenaRun& run = results_.cells[item.cell].runs[item.contestant][item.seed];
-    const std::uint64_t at = kept_ == nullptr ? 0 : key(item);
-    const KeptRuns::Kept* kept = kept_ == nullptr ? nullptr : kept_->find(at);
+    const std::uint64_t at = options_.kept == nullptr ? 0 : key(item);
+    const KeptRuns::Kept* kept = options_.kept == nullptr ? nullptr : options_.kept->find(at);
     if (kept != nullptr && (kept->own || others_count_[item.contestant] != 0)) {
       run = kept->run;
       ++used_;
       of_another_ += kept->own ? 0 : 1;
     } else {
       run = simulated(item);
-      if (kept_ != nullptr && !run.why) kept_->add(at, run);
+      if (options_.kept != nullptr && !run.why) options_.kept->add(at, run);
     }
-    if (!progress_) return;
+    if (!options_.progress) return;
     const std::scoped_lock lock(telling_);
-    progress_(++done_, items_.size());
+    options_.progress(++done_, items_.size());
   }
 
   void bound(const Item& item) {
@@ -178,9 +176,7 @@ class ArenaRunner {
   }
 
   const std::vector<OpenArenaCell>& cells_;
-  std::size_t threads_;
-  KeptRuns* kept_;
-  const ArenaProgress& progress_;
+  const ArenaRunOptions& options_;
   ArenaResults results_;
   std::vector<Item> items_, boundless_;
   std::vector<char> others_count_;  // by contestant; not bool: several threads write
@@ -192,9 +188,9 @@ class ArenaRunner {
 }  // namespace
 
 ArenaResults run_arena(const std::vector<OpenArenaCell>& cells,
-                       const std::vector<ArenaContestant>& contestants, std::size_t most_threads,
-                       KeptRuns* kept, const ArenaProgress& progress) {
-  return ArenaRunner(cells, contestants, most_threads, kept, progress).run();
+                       const std::vector<ArenaContestant>& contestants,
+                       const ArenaRunOptions& options) {
+  return ArenaRunner(cells, contestants, options).run();
 }
 
 }  // namespace cleave

@@ -60,10 +60,15 @@ struct ArenaResults {
 using ArenaProgress = std::function<void(std::size_t done, std::size_t all)>;
 
 class KeptRuns;
-/// The answer does not depend on the number of threads, except for the seconds. `kept` may be null.
+/// How the runs are made.
+struct ArenaRunOptions {
+  std::size_t most_threads = 1;  // the answer does not depend on it, except for the seconds
+  KeptRuns* kept = nullptr;      // may be null
+  bool own_runs_only = false;    // what another program kept does not count
+  ArenaProgress progress = {};   // may be empty
+};
 [[nodiscard]] ArenaResults run_arena(const std::vector<OpenArenaCell>& cells,
                                      const std::vector<ArenaContestant>& contestants,
-                                     std::size_t most_threads, KeptRuns* kept,
-                                     const ArenaProgress& progress);
+                                     const ArenaRunOptions& options);
 
 }  // namespace cleave

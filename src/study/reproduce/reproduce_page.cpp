@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/format.hpp"
+#include "study/markdown_table.hpp"
 #include "study/reproduce/reproduce_optimal_placement.hpp"
 
 namespace cleave {
@@ -123,10 +124,6 @@ with the paper. The way kept was chosen after others had been tried; how near ou
 that choice, and does not show that the paper's cases were drawn in this way.
 
 )";
-
-std::string markdown_row(const std::vector<std::string>& cells) {
-  return fmt::format("| {} |\n", fmt::join(cells, " | "));
-}
 
 std::string choices_section(const Reproduction& reproduction) {
   std::string section = fmt::format(fmt::runtime(choices_text), reproduction.options.cases,
