@@ -268,10 +268,12 @@ class Adaptive final : public Scheduler, private QueueHost {
   std::optional<Spot> find_on(Waiting job, GpuId gpu, const Room& among) override {
     if (among.whole) return Spot{gpu, std::nullopt};
     const GpuState& state = seats_.fleet()[gpu];
+    const PlacementSet free = among.placements & seats_.fleet().graph(state).free(state.occupied);
     std::optional<Place> best;
-    look_at(job.job, gpu, among.placements & seats_.fleet().graph(state).free(state.occupied),
-            best);
-    return best ? std::optional(best->spot) : std::nullopt;
+    look_at(job.job, gpu, free, best);
+    if (best) return best->spot;
+    // None on which it is known to make progress.
+    return free.empty() ? std::nullopt : std::optional(Spot{gpu, free.last()});
   }
 
   void start(Waiting job, Spot spot, std::vector<Command>& commands) override {
@@ -591,8 +593,12 @@ class Adaptive final : public Scheduler, private QueueHost {
 
   [[nodiscard]] WorkWorth weighed(JobId job, std::int64_t base) const {
     WorkWorth worth = ledger_.worth(job, now_);
-    const auto above = std::clamp<std::int64_t>(ledger_[job].priority - base, 0, 4);
-    if (above > 0) worth.weight *= std::pow(per_priority, static_cast<double>(above));
+    constexpr std::uint64_t most = 4;
+    const std::int64_t priority = ledger_[job].priority;
+    if (priority > base) {
+      const auto above = static_cast<std::uint64_t>(priority) - static_cast<std::uint64_t>(base);
+      worth.weight *= std::pow(per_priority, static_cast<double>(std::min(above, most)));
+    }
     return worth;
   }
 

@@ -6,7 +6,7 @@ namespace cleave {
 
 void WaitingPool::insert(JobId job, std::int64_t priority, double value, bool rest_known,
                          std::uint64_t waits_from) {
-  const Known known{{-priority, -value, job}, rest_known, waits_from};
+  const Known known{{~priority, -value, job}, rest_known, waits_from};
   (rest_known ? known_ : unknown_).insert(known.place);
   by_age_.emplace(waits_from, job);
   places_.emplace(job, known);
@@ -28,7 +28,7 @@ std::optional<std::pair<std::uint64_t, JobId>> WaitingPool::eldest() const {
 std::int64_t WaitingPool::highest_priority() const {
   std::int64_t highest = INT64_MIN;
   for (const auto* of : {&known_, &unknown_})
-    if (!of->empty()) highest = std::max(highest, -std::get<0>(*of->begin()));
+    if (!of->empty()) highest = std::max(highest, ~std::get<0>(*of->begin()));
   return highest;
 }
 
