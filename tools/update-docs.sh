@@ -59,7 +59,7 @@ replace_output docs/daemon.md bench-daemon "$(cleave bench daemon 2> /dev/null)"
 # The rest needs data that are not ours to bundle.
 data=../shared/data
 if [ -e ../shared/arena/cells.jsonl ]; then
-  cleave arena ../shared/arena/cells.jsonl --schedulers online:backfill=easy --page docs/arena.md
+  cleave arena ../shared/arena/cells.jsonl --page docs/arena.md
 else
   echo "update-docs: no cells; docs/arena.md stays as it is" >&2
 fi
