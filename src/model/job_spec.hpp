@@ -110,8 +110,8 @@ struct Submission : JobCommand, AskedSize, JobSpec {
 /// Of the signals that can be sent before a job is stopped; 0 is none.
 [[nodiscard]] std::optional<WrongValue> wrong_checkpoint_signal(std::int64_t signal);
 
-inline constexpr std::int64_t longest_job_name = 256;         // bytes
-inline constexpr std::int64_t most_job_memory = 1 << 24;      // MiB
+inline constexpr std::int64_t longest_job_name = 256;     // bytes
+inline constexpr std::int64_t most_job_memory = 1 << 24;  // MiB
 inline constexpr std::int64_t most_replicas = 1000;
 inline constexpr std::int64_t longest_job_grace = 24 * 3600;  // s
 inline constexpr std::int64_t longest_job_time =              // s

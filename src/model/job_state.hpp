@@ -43,7 +43,7 @@ enum class AttemptEnd : std::uint8_t {
 };
 inline constexpr std::array<std::string_view, 10> attempt_end_names = {
     "ended-itself", "out-of-memory", "early-restart", "made-room", "moved",
-    "cancelled",    "lost",          "not-started",   "gang",         "idle"};
+    "cancelled",    "lost",          "not-started",   "gang",      "idle"};
 std::string_view name(AttemptEnd end);
 [[nodiscard]] std::optional<AttemptEnd> parse_attempt_end(std::string_view name);
 

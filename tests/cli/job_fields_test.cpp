@@ -27,6 +27,16 @@ TEST(JobFields, EveryOptionIsOneOfSubmit) {
   EXPECT_GT(options, 20U);
 }
 
+/// What both say of a lease.
+Json details_of(const std::optional<LeaseTerms>& lease) {
+  if (!lease) return nullptr;
+  const auto seconds = [](const auto& time) { return time ? in_seconds(*time) : -1; };
+  return {{"starts_within", seconds(lease->starts_within)},
+          {"idle_after", seconds(lease->idle_after)},
+          {"then", lease->then},
+          {"idle_mib", lease->idle_memory.value_or(MiB{}).value}};
+}
+
 /// What both forms say of a job beside its request.
 Json details_of(const JobSpec& spec) {
   return {{"name", spec.name},
@@ -37,6 +47,7 @@ Json details_of(const JobSpec& spec) {
           {"restartable", spec.restartable},
           {"movable", spec.movable},
           {"progress", name(spec.progress)},
+          {"lease", details_of(spec.lease)},
           {"time", spec.expected ? in_seconds(*spec.expected) : -1}};
 }
 
@@ -53,6 +64,7 @@ Json details_of(const Workload& workload) {
           {"restartable", details.restartable.value_or(false)},
           {"movable", details.movable.value_or(false)},
           {"progress", name(details.keeps)},
+          {"lease", details_of(details.lease)},
           {"time", in_seconds(job.duration)}};
 }
 
@@ -86,9 +98,10 @@ TEST(JobFields, OneDocumentMeansTheSameInBothForms) {
   std::size_t documents = 0;
   for (const JobField& field : job_fields()) {
     // A name for the profile is not part of submissions' instances; the daemon knows a kernel's
-    // slices only when it knows its GPUs.
+    // slices only when it knows its GPUs. What is asked of a service is said in workloads only, and
+    // so is that a lease saves its work unless it says so.
     if (field.workload != field.submission || field.workload == "instances" ||
-        field.workload == "kernel")
+        field.workload == "kernel" || field.workload == "service" || field.workload == "lease")
       continue;
     Json document = usual();
     document.update(members(field.beside));
@@ -97,13 +110,16 @@ TEST(JobFields, OneDocumentMeansTheSameInBothForms) {
     ++documents;
   }
   EXPECT_GT(documents, 10U);
-  for (const char* more :
-       {R"("instances": 4, "profile": "1g.5gb", "together": "gpu")",
-        R"("instances": 2, "memory_mib": 9000, "compute_slices": 2, "together": "spread")",
-        R"("gpus": 1)", R"("gpus": 16, "together": "node", "priority": -3, "retries": 2)",
-        R"("model": {"name": "m", "memory_mib": 5000}, "instances": 3, "batch": 8)",
-        R"("progress": "checkpoint", "movable": true, "stop_grace_s": 5, "checkpoint_signal": 10,)"
-        R"( "checkpoint_grace_s": 60)"}) {
+  for (
+      const char* more :
+      {R"("instances": 4, "profile": "1g.5gb", "together": "gpu")",
+       R"("instances": 2, "memory_mib": 9000, "compute_slices": 2, "together": "spread")",
+       R"("lease": {"starts_within_s": 30, "idle_after_s": 900, "then": "shrink", "idle_mib": 400},)"
+       R"( "profile": "3g.20gb", "progress": "checkpoint")",
+       R"("gpus": 1)", R"("gpus": 16, "together": "node", "priority": -3, "retries": 2)",
+       R"("model": {"name": "m", "memory_mib": 5000}, "instances": 3, "batch": 8)",
+       R"("progress": "checkpoint", "movable": true, "stop_grace_s": 5, "checkpoint_signal": 10,)"
+       R"( "checkpoint_grace_s": 60)"}) {
     Json document = usual();
     document.update(members(more));
     means_the_same(document);

@@ -212,6 +212,23 @@ TEST(DaemonEndToEnd, ServicesAndLeases) {
   }
 }
 
+TEST(DaemonEndToEnd, ALeaseIsGivenBackWhenTheDriverCountsNoWork) {
+  StandOptions options;
+  options.gpus = "1xH100-80GB-SXM5";
+  options.config = "look_every_s = 0.25\n";
+  DaemonStand stand(options);
+  const std::int64_t works = stand.submit(
+      "--lease --idle-after 1s --profile 1g.10gb -- cleave-job --memory 2GiB --phases cpu=4 "
+      "--iterations 4 --busy 0.75 --quiet");
+  const std::int64_t idle = stand.submit("--lease --idle-after 1s --profile 1g.10gb -- sleep 60");
+  const Json given_back = stand.over(idle);
+  EXPECT_EQ(given_back["state"], "finished") << given_back.dump(1);
+  EXPECT_TRUE(has(given_back["reason"].get<std::string>(), "it did no GPU work for"));
+  EXPECT_EQ(given_back["history"][0]["end"], "idle");
+  EXPECT_TRUE(has(stand.run("events").out, "lease-idle"));
+  EXPECT_EQ(stand.over(works)["history"][0]["end"], "ended-itself") << "it worked to its end";
+}
+
 TEST(DaemonEndToEnd, CodesOutputsAndNames) {
   DaemonStand stand;
   EXPECT_EQ(stand.run("submit --wait -- true").exit_code, 0);
