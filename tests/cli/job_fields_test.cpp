@@ -110,16 +110,15 @@ TEST(JobFields, OneDocumentMeansTheSameInBothForms) {
     ++documents;
   }
   EXPECT_GT(documents, 10U);
-  for (
-      const char* more :
-      {R"("instances": 4, "profile": "1g.5gb", "together": "gpu")",
-       R"("instances": 2, "memory_mib": 9000, "compute_slices": 2, "together": "spread")",
-       R"("lease": {"starts_within_s": 30, "idle_after_s": 900, "then": "shrink", "idle_mib": 400},)"
-       R"( "profile": "3g.20gb", "progress": "checkpoint")",
-       R"("gpus": 1)", R"("gpus": 16, "together": "node", "priority": -3, "retries": 2)",
-       R"("model": {"name": "m", "memory_mib": 5000}, "instances": 3, "batch": 8)",
-       R"("progress": "checkpoint", "movable": true, "stop_grace_s": 5, "checkpoint_signal": 10,)"
-       R"( "checkpoint_grace_s": 60)"}) {
+  for (const char* more :
+       {R"("instances": 4, "profile": "1g.5gb", "together": "gpu")",
+        R"("instances": 2, "memory_mib": 9000, "compute_slices": 2, "together": "spread")",
+        R"("lease": {"idle_after_s": 900, "then": "shrink", "idle_mib": 400},)"
+        R"( "profile": "3g.20gb", "progress": "checkpoint")",
+        R"("gpus": 1)", R"("gpus": 16, "together": "node", "priority": -3, "retries": 2)",
+        R"("model": {"name": "m", "memory_mib": 5000}, "instances": 3, "batch": 8)",
+        R"("progress": "checkpoint", "movable": true, "stop_grace_s": 5, "checkpoint_signal": 10,)"
+        R"( "checkpoint_grace_s": 60)"}) {
     Json document = usual();
     document.update(members(more));
     means_the_same(document);
