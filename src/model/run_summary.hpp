@@ -25,8 +25,7 @@ struct Distribution {
   std::size_t count = 0;
   Duration mean{}, p50{}, p95{}, p98{}, p99{}, max{};
 
-  /// Changes the order of `values`.
-  static Distribution of(std::vector<Duration>& values);
+  static Distribution of(const std::vector<Duration>& values);
 };
 
 /// The same of numbers without a unit.
@@ -34,8 +33,7 @@ struct Ratios {
   std::size_t count = 0;
   double mean = 0, p95 = 0, p99 = 0, max = 0;
 
-  /// Changes the order of `values`.
-  static Ratios of(std::vector<double>& values);
+  static Ratios of(const std::vector<double>& values);
 };
 
 /// Jobs shorter than this do not count as slowed because they waited a moment.

@@ -3,10 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "base/random.hpp"
 #include "model/workload_file.hpp"
 #include "simulate/generate/generate.hpp"
 #include "simulate/simulator.hpp"
@@ -70,25 +73,58 @@ TEST(Measures, PercentilesOfRatiosByRank) {
   EXPECT_DOUBLE_EQ(ratios.p95, 190);
   EXPECT_DOUBLE_EQ(ratios.p99, 198);
   EXPECT_DOUBLE_EQ(ratios.max, 200);
-  std::vector<double> none;
-  EXPECT_EQ(Ratios::of(none).count, 0U);
+  EXPECT_EQ(Ratios::of({}).count, 0U);
+}
+
+/// By their places among all values in order, the definition.
+TEST(Measures, PercentilesAreThoseOfSortedValues) {
+  Random random(11);
+  for (int round = 0; round < 300; ++round) {
+    std::vector<Duration> times;
+    std::vector<double> ratios;
+    // From all equal to a few that are a billion times the others.
+    const double spread = static_cast<double>(random.below(10));
+    for (std::size_t i = 0, count = 1 + random.below(500); i < count; ++i) {
+      const double draw = std::pow(10, std::floor(random.uniform() * 3) / 3 * spread);
+      times.emplace_back(std::llround(draw * (random.below(2) == 0 ? 1 : random.uniform())));
+      ratios.push_back(draw);
+    }
+    const Distribution of_times = Distribution::of(times);
+    const Ratios of_ratios = Ratios::of(ratios);
+    std::ranges::sort(times);
+    std::ranges::sort(ratios);
+    const auto place = [&](std::size_t percent) { return (percent * times.size() + 99) / 100 - 1; };
+    EXPECT_EQ(of_times.p50, times[place(50)]);
+    EXPECT_EQ(of_times.p95, times[place(95)]);
+    EXPECT_EQ(of_times.p98, times[place(98)]);
+    EXPECT_EQ(of_times.p99, times[place(99)]);
+    EXPECT_EQ(of_times.max, times.back());
+    EXPECT_EQ(of_ratios.p95, ratios[place(95)]);
+    EXPECT_EQ(of_ratios.p99, ratios[place(99)]);
+    EXPECT_EQ(of_ratios.max, ratios.back());
+  }
 }
 
 TEST(Measures, WhatNeverStartsWaitsUntilTheEnd) {
-  // The second does not fit beside the first on the only GPU, which is lost for good at 50 s.
+  // Each needs the only GPU, which is lost for good at 50 s.
   SimulationOptions options;
   options.reconfiguration = Duration::zero();
+  options.faults.outages = {{GpuId{}, Instant{} + seconds(50), Instant::max()}};
   const auto workload = *parse_workload(
       R"({"id":"a","duration_s":20,"profile":"4g.24gb","speed":{"4g.24gb":1}}
-{"id":"b","arrival_s":10,"duration_s":20,"profile":"2g.12gb","speed":{"2g.12gb":1}}
-{"id":"c","arrival_s":30,"duration_s":100,"profile":"4g.24gb","speed":{"4g.24gb":1}})",
+{"id":"b","arrival_s":10,"duration_s":20,"profile":"4g.24gb","speed":{"4g.24gb":1}}
+{"id":"c","arrival_s":30,"duration_s":100,"profile":"4g.24gb","speed":{"4g.24gb":1}}
+{"id":"d","arrival_s":60,"duration_s":5,"profile":"4g.24gb","speed":{"4g.24gb":1}}
+{"id":"e","arrival_s":100,"duration_s":5,"profile":"4g.24gb","speed":{"4g.24gb":1}})",
       "jobs");
-  const Ran served = run("1xA30-24GB", workload, "online", options);
-  EXPECT_EQ(served.summary.first_wait_max, seconds(10)) << "from 10 to 20 s, and from 30 to 40";
-  // With a layout of half instances c waits to the end of the run, when b has ended.
-  const Ran waits = run("1xA30-24GB", workload, "static:layout=2g.12gb@0+2g.12gb@2", options);
-  EXPECT_EQ(waits.summary.rejected, 2U);
-  EXPECT_EQ(waits.summary.first_wait_max, seconds(0)) << "what is rejected does not wait";
+  const Ran lost = run("1xA30-24GB", workload, "online", options);
+  EXPECT_EQ(lost.summary.finished, 2U);
+  EXPECT_EQ(lost.summary.waiting, 3U) << "c has begun once";
+  EXPECT_EQ(lost.summary.first_wait_max, seconds(40)) << "d, until nothing more happens at 100 s";
+  // Where there is no instance for it, none of them waits.
+  const Ran refused = run("1xA30-24GB", workload, "static:layout=2g.12gb@0+2g.12gb@2", options);
+  EXPECT_EQ(refused.summary.rejected, 5U);
+  EXPECT_EQ(refused.summary.first_wait_max, seconds(0)) << "what is rejected does not wait";
 }
 
 TEST(Measures, DisruptionsAreAllThatIsCountedByKind) {
