@@ -2,6 +2,11 @@
 
 namespace cleave {
 
+GangRun* GangRuns::look_up(JobId process) {
+  const auto found = runs_.find(processes_->job_of(process));
+  return found == runs_.end() ? nullptr : &found->second;
+}
+
 GangRun& GangRuns::joins(JobId process) {
   const Gang gang = processes_->gang(process);
   GangRun& run = runs_[gang.leader];

@@ -36,9 +36,7 @@ class GangRuns {
 
   /// Of the job of this process; null where it has no other or does not run.
   [[nodiscard]] GangRun* find(JobId process) {
-    if (!processes_->any_gang()) return nullptr;
-    const auto found = runs_.find(processes_->job_of(process));
-    return found == runs_.end() ? nullptr : &found->second;
+    return processes_->any_gang() ? look_up(process) : nullptr;
   }
   /// The process has its place.
   GangRun& joins(JobId process);
@@ -50,6 +48,8 @@ class GangRuns {
   }
 
  private:
+  [[nodiscard, gnu::noinline]] GangRun* look_up(JobId process);
+
   const Processes* processes_;
   std::unordered_map<JobId, GangRun> runs_;  // by job
   std::set<JobId> torn_;

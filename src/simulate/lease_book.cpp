@@ -26,6 +26,10 @@ LeaseBook::LeaseBook(const Workload& workload) {
   }
 }
 
+bool LeaseBook::knows(JobId job) const {
+  return leases_.contains(job);
+}
+
 std::size_t LeaseBook::changes_until(const Lease& lease, double done) {
   const double until = in_seconds(lease.job->duration) * done + in_seconds(rounding);
   const auto next = std::ranges::find_if(

@@ -5,6 +5,7 @@
 namespace cleave {
 
 ServiceWatch::ServiceWatch(const Workload& workload) : workload_(&workload) {
+  if (workload.services.empty()) return;
   watched_.resize(workload.services.size());
   for (const Job& job : workload.jobs) {
     const JobDetails* details = workload.details_of(job);

@@ -83,6 +83,8 @@ class Simulation {
         held_(names_users(workload) ? processes_.size() : 0),
         services_(workload),
         leases_(workload),
+        has_kinds_(services_.counts() || leases_.counts()),
+        watched_(has_kinds_ || held_.counts() || options.observer != nullptr),
         others_left_(workload.jobs.size()),
         runs_(processes_.size()),
         gangs_(processes_) {
@@ -107,7 +109,7 @@ class Simulation {
                                 .facts = &facts_,
                                 .seed = options_.seed,
                                 .checkpoint = options_.stops.checkpoint,
-                                .kinds = services_.counts() || leases_.counts(),
+                                .kinds = has_kinds_,
                                 .reservations = options_.reservations,
                                 .gangs = asks_for_gangs(workload_)},
                                requests_, forecaster_);
@@ -183,8 +185,10 @@ class Simulation {
 
   // Services, which have no end of their own.
 
-  bool is_replica(JobId id) const {
-    return services_.counts() && workload_.kind_of(job(id)) == JobKind::service;
+  bool is_replica(JobId id) const { return services_.counts() && is_of_service(id); }
+
+  [[gnu::noinline]] bool is_of_service(JobId id) const {
+    return workload_.kind_of(job(id)) == JobKind::service;
   }
 
   const ServiceTerms& service_of(JobId id) const {
@@ -217,7 +221,7 @@ class Simulation {
   }
 
   /// At the time that the service says, whether the replica runs or waits.
-  void service_ends(JobId id) {
+  [[gnu::noinline]] void service_ends(JobId id) {
     --timed_left_;
     note_end();
     if (!account_.open(index(id))) return;
@@ -230,7 +234,7 @@ class Simulation {
     engine_->on(Finished{id}, now_, commands_);
   }
 
-  void finish_replica(JobId id) {
+  [[gnu::noinline]] void finish_replica(JobId id) {
     ++summary_.events;
     observe([&] { return event_of(RunEvent::Kind::finished, id, runs_[id]); });
     leave(id, Ending::finished);
@@ -246,6 +250,12 @@ class Simulation {
     }
     services_.end(over_at_.value_or(now_));
     summary_.services = services_.summaries();
+  }
+
+  /// It may be of another kind than a batch.
+  [[gnu::noinline]] void arrives_of_kind(JobId id) {
+    if (leases_.has(id)) arrived_leases_.push_back(id);
+    if (is_replica(id)) plan_end(id);
   }
 
   // Leases.
@@ -270,7 +280,7 @@ class Simulation {
          static_cast<std::uint32_t>(index(id)), run.generation, Due::lease_changes});
   }
 
-  void lease_changes(JobId id) {
+  [[gnu::noinline]] void lease_changes(JobId id) {
     progress(id);
     program_change(id);
     if (options_.may == MayInterrupt::never) return;
@@ -323,7 +333,7 @@ class Simulation {
     JobRun& run = runs_[id];
     if (((run.generation ^ item.generation) & Agenda::generation_mask) != 0) return true;
     if (item.due != Due::process_ends || !run.later) return false;
-    put_end(id, run, *end_of(id, run));
+    put_end(id, run, *end_of(id, run, fails_at(id)));
     return true;
   }
 
@@ -338,8 +348,7 @@ class Simulation {
       expect_arrivals();
       ++summary_.events;
       observe([&] { return RunEvent{now_, RunEvent::Kind::submitted, id, {}, {}, {}}; });
-      if (leases_.has(id)) arrived_leases_.push_back(id);
-      if (is_replica(id)) plan_end(id);
+      if (has_kinds_) arrives_of_kind(id);
       engine_->on(Submitted{id, request_ids_[job(id).request]}, now_, commands_);
     }
     expect_commands();
@@ -436,13 +445,18 @@ class Simulation {
 
   /// Neither services nor leases fail by themselves.
   double fails_at(JobId id) const {
-    if (leases_.has(id) || is_replica(id)) return beyond_its_work;
+    if (has_kinds_ && (leases_.has(id) || is_replica(id))) return beyond_its_work;
     const JobDetails* details = workload_.details_of(job(id));
     if (details != nullptr && details->fails_after) return *details->fails_after;
     const double share = options_.faults.job_failure;
-    if (share > 0 && uniform_of(options_.seed, index(id), 0x6a6f62) < share)
-      return uniform_of(options_.seed, index(id), 0x6a6f63);
-    return beyond_its_work;
+    return share > 0 ? drawn_failure(id, share) : beyond_its_work;
+  }
+
+  /// That share of jobs fails.
+  [[gnu::noinline]] double drawn_failure(JobId id, double share) const {
+    return uniform_of(options_.seed, index(id), 0x6a6f62) < share
+               ? uniform_of(options_.seed, index(id), 0x6a6f63)
+               : beyond_its_work;
   }
 
   /// Of a job that shares an instance.
@@ -465,6 +479,10 @@ class Simulation {
     const Milliwatts asked = rates_.join(id, run);
     measure_.add_speed(run.gpu, run.speed, run.counts_from);
     draw(id, run, asked);
+    if (watched_) watch_join(id, run, asked);
+  }
+
+  [[gnu::noinline]] void watch_join(JobId id, const JobRun& run, Milliwatts asked) {
     if (held_.counts()) hold_slices(id, run);
     if (leases_.has(id)) leases_.holds(id, slices_of(run), now_);
     if (is_replica(id)) services_.serves(id, run.speed, run.counts_from, now_);
@@ -477,6 +495,10 @@ class Simulation {
     rates_.leave(id, run);
     measure_.remove_speed(run.gpu, run.speed, run.counts_from);
     energy_.job_draws(id, {}, now_, now_);
+    if (watched_) watch_leave(id, run);
+  }
+
+  [[gnu::noinline]] void watch_leave(JobId id, const JobRun& run) {
     if (held_.counts()) release_slices(id, run);
     if (leases_.has(id)) leases_.holds(id, 0, now_);
     if (is_replica(id)) services_.stops(id, now_);
@@ -501,7 +523,7 @@ class Simulation {
   }
 
   /// The jobs that share this job's instance have changed.
-  void share_slices(const JobRun& run) {
+  [[gnu::noinline]] void share_slices(const JobRun& run) {
     const auto shares = [&](JobId other) {
       const JobRun& there = *runs_.find(other);
       return there.mode == RunMode::shared && there.placement == run.placement;
@@ -588,8 +610,7 @@ class Simulation {
     run.speed = speed.relative;
     if (speed.inferred) ++summary_.speeds_inferred;
     set_death(id, take_memory(id, run, run.speed));
-    if (leases_.has(id)) leases_.starts(id, now_, run.counts_from);
-    if (is_replica(id)) ++endless_;
+    if (has_kinds_) starts_of_kind(id, run);
     join_gpu(id, run);
     observe_start(id, run);
     const auto programmed = program(id);
@@ -597,9 +618,15 @@ class Simulation {
     return programmed;
   }
 
+  [[gnu::noinline]] void starts_of_kind(JobId id, const JobRun& run) {
+    if (leases_.has(id)) leases_.starts(id, now_, run.counts_from);
+    if (is_replica(id)) ++endless_;
+  }
+
   /// Of a job that begins when its place can be used, from its checkpoint where it has one; its
   /// process starts in this time.
-  void set_times(JobId id, JobRun& run, Instant begins, Duration start) {
+  [[gnu::always_inline]] inline void set_times(JobId id, JobRun& run, Instant begins,
+                                               Duration start) {
     const Instant from = run.resumed ? std::max(now_, run.here_from) : now_;
     begins = std::max(begins, from);
     run.begin = begins;
@@ -614,7 +641,7 @@ class Simulation {
 
   /// The process has the memory of its place. The share of its job's work at which it runs out of
   /// that.
-  double take_memory(JobId id, const JobRun& run, double speed) {
+  [[gnu::always_inline]] inline double take_memory(JobId id, const JobRun& run, double speed) {
     if (run.mode == RunMode::shared) {
       ++summary_.shared_starts;
       run_memory_.share(id, run, runs_);
@@ -647,7 +674,7 @@ class Simulation {
 
   /// Of a job that begins from a checkpoint; where that differs from job to job it is kept until
   /// its process ends.
-  Duration restore_time(JobId id) {
+  [[gnu::noinline]] Duration restore_time(JobId id) {
     Duration time{};
     for_each_process(id, [&](JobId, const JobRun& run) {
       time = std::max(time, costs_.restore(id, run, runs_[id].done));
@@ -687,8 +714,8 @@ class Simulation {
     run.fate = dies < beyond_its_work && dies <= std::min(fails, 1.0) ? Fate::runs_out
                : fails <= 1                                           ? Fate::fails
                                                                       : Fate::finishes;
-    const auto end = end_of(id, run);
-    if (!end) return std::unexpected(end.error());
+    const auto end = end_of(id, run, fails);
+    if (!end) return ends_too_late(id);
     const bool reports = forecaster_ != nullptr && memory_.grows(job(id));
     const bool changes = leases_.has(id) && leases_.next_change(id, run.done) != nullptr;
     if (!reports && !changes && *end >= run.due) {
@@ -714,10 +741,11 @@ class Simulation {
     agenda_.push({end, static_cast<std::uint32_t>(index(id)), run.generation, Due::process_ends});
   }
 
-  /// When the job's process ends if nothing changes.
-  Result<Instant> end_of(JobId id, const JobRun& run) const {
+  /// When the job's process ends if nothing changes, and it fails after that share of its work;
+  /// nullopt where the clock does not reach it.
+  std::optional<Instant> end_of(JobId id, const JobRun& run, double fails) const {
     const double by_itself = leases_.has(id) ? leases_.ends_at(id) : 1;
-    const double target = std::min({death_of(id), fails_at(id), by_itself});
+    const double target = std::min({death_of(id), fails, by_itself});
     if (target == 1 && is_replica(id)) return Instant::max();
     const double work =
         static_cast<double>(job(id).duration.count()) * std::max(0.0, target - run.done);
@@ -725,11 +753,15 @@ class Simulation {
     const double takes = work > 0 ? work / run.speed : 0;
     if (static_cast<double>(run.counts_from.time_since_epoch().count()) + takes >
         static_cast<double>(2 * longest_duration.count()))
-      return fail(
-          ErrorKind::infeasible, fmt::format("job '{}'", shown(job(id).id)),
-          "it would end more than 200 years after the start",
-          "check durations, speeds and the times of starts, changes and faults, all in seconds");
+      return std::nullopt;
     return run.counts_from + Duration{std::llround(takes)};
+  }
+
+  [[gnu::noinline]] std::unexpected<Error> ends_too_late(JobId id) const {
+    return fail(
+        ErrorKind::infeasible, fmt::format("job '{}'", shown(job(id).id)),
+        "it would end more than 200 years after the start",
+        "check durations, speeds and the times of starts, changes and faults, all in seconds");
   }
 
   /// The share of its work at which the job runs out of memory where it is.
@@ -784,6 +816,10 @@ class Simulation {
       case Ending::killed:
         break;
     }
+    return kept_of_killed(id, run);
+  }
+
+  [[gnu::noinline]] double kept_of_killed(JobId id, const JobRun& run) const {
     if (keeps(id) == Keeps::stateless || leases_.has(id)) return run.done;
     if (keeps(id) != Keeps::checkpoint) return 0;
     const JobDetails* details = workload_.details_of(job(id));
@@ -827,7 +863,7 @@ class Simulation {
 
   /// Its process ends or moves: what it did there in its time is for others of its application to
   /// go by. Not of one that has moved before.
-  void learn_pace(JobId id) {
+  [[gnu::noinline]] void learn_pace(JobId id) {
     progress(id);
     const JobRun& run = runs_[id];
     if (run.mode != RunMode::instance || run.here_from > run.begin || processes_.in_gang(id))
@@ -863,7 +899,7 @@ class Simulation {
   }
 
   /// The job's only process ends, or all of them do: what it did, and what of that is kept.
-  void book(JobId id, Ending ending) {
+  [[gnu::always_inline]] inline void book(JobId id, Ending ending) {
     JobRun& run = runs_[id];
     const double left_over = kept(id, run, ending);
     if (now_ >= run.begin) account_.began(index(id), run.begin);
@@ -932,7 +968,7 @@ class Simulation {
     engine_->on(Finished{id}, now_, commands_);
   }
 
-  void memory_report(JobId id) {
+  [[gnu::noinline]] void memory_report(JobId id) {
     progress(id);
     const JobRun& run = runs_[id];
     const std::int64_t all = memory_.iterations(job(id));
@@ -961,13 +997,13 @@ class Simulation {
   }
 
   /// The process has its place, which can be used from `begins` on.
-  Result<void> begin_with_others(JobId id, Instant begins) {
+  [[gnu::noinline]] Result<void> begin_with_others(JobId id, Instant begins) {
     GangRun& gang = gangs_.joins(id);
     gang.begins = std::max(gang.begins, begins);
     return gang.here == gang.gang.size ? begin_together(gang) : Result<void>();
   }
 
-  Result<void> begin_together(GangRun& gang) {
+  [[gnu::noinline]] Result<void> begin_together(GangRun& gang) {
     const JobId job = gang.gang.leader;
     JobRun& first = runs_[job];
     Duration start{};
@@ -1033,7 +1069,7 @@ class Simulation {
     return gang == nullptr ? job : gang->gang.member(gang->weakest);
   }
 
-  void gang_ends(GangRun& gang) {
+  [[gnu::noinline]] void gang_ends(GangRun& gang) {
     const Gang processes = gang.gang;
     const JobId job = processes.leader;
     JobRun& first = runs_[job];
@@ -1074,8 +1110,8 @@ class Simulation {
 
   /// Its processes do no more of its work, and leave their places before any time passes; they use
   /// them until `left`.
-  void end_work(GangRun& gang, Ending ending, RunEvent::Kind kind,
-                std::optional<Instant> left = std::nullopt) {
+  [[gnu::noinline]] void end_work(GangRun& gang, Ending ending, RunEvent::Kind kind,
+                                  std::optional<Instant> left = std::nullopt) {
     const JobId job = gang.gang.leader;
     progress(job);
     book(job, ending);
@@ -1083,7 +1119,7 @@ class Simulation {
     gang.left = left;
   }
 
-  void leave_with_others(GangRun& gang, JobId id) {
+  [[gnu::noinline]] void leave_with_others(GangRun& gang, JobId id) {
     const GpuId gpu = runs_[id].gpu;
     leave_place(id, runs_[id], gang.left);
     gone(gang, id);
@@ -1131,7 +1167,7 @@ class Simulation {
     plan_next_loss(gpu);
   }
 
-  void lose(GpuId gpu) {
+  [[gnu::noinline]] void lose(GpuId gpu) {
     measure_.before_change(gpu, now_);
     observe([&] { return RunEvent{now_, RunEvent::Kind::gpu_lost, {}, gpu, {}, {}}; });
     const auto jobs = rates_.jobs_on(gpu);
@@ -1159,7 +1195,7 @@ class Simulation {
     engine_->on(GpuLost{gpu}, now_, commands_);
   }
 
-  void recover(GpuId gpu) {
+  [[gnu::noinline]] void recover(GpuId gpu) {
     measure_.before_change(gpu, now_);
     world_.recover(gpu, now_);
     idles(gpu);
@@ -1505,6 +1541,8 @@ class Simulation {
   std::vector<Command> commands_;
   ServiceWatch services_;
   LeaseBook leases_;
+  const bool has_kinds_;  // there may be other jobs than batches
+  const bool watched_;    // what jobs hold or how fast they are is written down, not only measured
   /// Jobs but replicas, and replicas of services that say when they end, that have not ended.
   std::size_t others_left_, timed_left_ = 0;
   std::size_t endless_ = 0;            // replicas that run
