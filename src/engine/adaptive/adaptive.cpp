@@ -741,13 +741,12 @@ class Adaptive final : public Scheduler, private QueueHost {
     return all;
   }
 
-  /// Those with least work, and those on which something changed.
-  [[nodiscard]] std::vector<GpuId> to_look_at() {
+  /// Those on which something changed and, where jobs wait, those with least work.
+  [[nodiscard]] std::vector<GpuId> to_look_at(bool none_waits) const {
     std::set<GpuId> gpus;
     for (const auto& [load, gpu] : by_load_) {
-      if (seats_.fleet()[gpu].absent || in_advance(gpu)) continue;
-      if (gpus.size() == most_gpus) break;
-      gpus.insert(gpu);
+      if (none_waits || gpus.size() == most_gpus) break;
+      if (!seats_.fleet()[gpu].absent && !in_advance(gpu)) gpus.insert(gpu);
     }
     for (const GpuId gpu : touched_)
       if (!seats_.fleet()[gpu].absent && !in_advance(gpu)) gpus.insert(gpu);
@@ -755,25 +754,57 @@ class Adaptive final : public Scheduler, private QueueHost {
   }
 
   void recut(std::vector<Command>& commands) {
-    std::vector<GpuId> gpus = to_look_at();
-    touched_.clear();
-    std::vector<Proposal> proposals;
     auto wanted = newcomers();
-    for (const GpuId gpu : gpus) proposals.push_back(propose(gpu, wanted));
-    for (std::size_t rounds = 0; rounds < 4 * gpus.size() + 16; ++rounds) {
+    const std::vector<GpuId> gpus = to_look_at(wanted.empty());
+    touched_.clear();
+    std::vector<Proposal> proposals = propose_all(gpus, wanted);
+    for (std::size_t rounds = 0; rounds < 8 * gpus.size() + 16; ++rounds) {
       const Proposal* best = nullptr;
-      for (const Proposal& each : proposals) {
-        if (!worth_it(each)) continue;
-        if (best == nullptr || each.gain / each.horizon > best->gain / best->horizon) best = &each;
+      for (const Proposal& each : proposals)
+        if (worth_it(each) &&
+            (best == nullptr || each.gain / each.horizon > best->gain / best->horizon))
+          best = &each;
+      if (best == nullptr) {
+        // Others have moved up to those that are looked at.
+        const auto now_wanted = newcomers();
+        if (now_wanted == wanted) break;
+        wanted = now_wanted;
+        proposals = propose_all(gpus, wanted);
+        continue;
       }
-      if (best == nullptr) break;
       const GpuId gpu = best->gpu;
       carry_out(*best, commands);
-      const auto before = std::exchange(wanted, newcomers());
+      wanted = newcomers();
       for (Proposal& each : proposals)
-        if (each.gpu == gpu || wanted != before) each = propose(each.gpu, wanted);
+        if (each.gpu == gpu || uses_what_is_gone(each)) each = propose(each.gpu, wanted);
     }
     if (waiting_.empty() && queue_.empty() && ended_) spread(commands);
+  }
+
+  /// Whether a job that it would start here waits no more.
+  [[nodiscard]] bool uses_what_is_gone(const Proposal& it) const {
+    for (std::size_t i = 0; i < it.jobs.size(); ++i)
+      if (!it.as[i].at && it.plan.places[i] && !waiting_.contains(it.jobs[i])) return true;
+    return false;
+  }
+
+  /// Of GPUs on which nothing runs, those that are in the same state are asked once.
+  std::vector<Proposal> propose_all(std::span<const GpuId> gpus, std::span<const JobId> wanted) {
+    std::vector<Proposal> all;
+    std::map<StateNumber, std::size_t> of_empty;
+    for (const GpuId gpu : gpus) {
+      const StateNumber state = seats_.fleet().number(gpu);
+      const bool empty = seats_.fleet()[gpu].held.empty() && blocked(gpu).empty();
+      const auto known = empty ? of_empty.find(state) : of_empty.end();
+      if (known != of_empty.end()) {
+        all.push_back(all[known->second]);
+        all.back().gpu = gpu;
+        continue;
+      }
+      if (empty) of_empty.emplace(state, all.size());
+      all.push_back(propose(gpu, wanted));
+    }
+    return all;
   }
 
   /// Jobs that gain most by it go to the GPUs with least work.

@@ -1,7 +1,9 @@
 #include "engine/adaptive/gpu_plan.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <numeric>
 
 namespace cleave {
 
@@ -12,6 +14,23 @@ constexpr double change_s = 0.3;  // to destroy an instance and to make another
 constexpr double impossible = -1;
 /// What may not be stopped is not left out, whatever others would gain.
 constexpr double never_s = 1e9;
+
+/// No assignment to these places is worth more: each job in its best of them, as many as there are
+/// places.
+double most_by_jobs(std::span<const double> gains, std::size_t width,
+                    std::span<const PlacementId> places) {
+  std::array<double, PlacementSet::most> best{};  // the best of the jobs, the least first
+  const std::span top(best.data(), places.size());
+  for (std::size_t from = 0; from < gains.size(); from += width) {
+    double most = 0;
+    for (const PlacementId place : places) most = std::max(most, gains[from + place]);
+    if (most <= top.front()) continue;
+    top.front() = most;
+    for (std::size_t i = 1; i < top.size() && top[i] < top[i - 1]; ++i)
+      std::swap(top[i], top[i - 1]);
+  }
+  return std::accumulate(top.begin(), top.end(), 0.0);
+}
 
 }  // namespace
 
@@ -88,15 +107,22 @@ GpuPlan GpuPlanner::best(const PlanQuestion& question, std::span<const PlanJob> 
       most[place] = std::max(most[place], gain);
     }
   }
+  // As it is, to begin with: most layouts cannot be better, and are not looked at any closer.
   double best = 0;
-  std::vector<PlacementId> places;
   plan.places.assign(jobs.size(), std::nullopt);
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    if (!jobs[i].at) continue;
+    best += gains[i * width + *jobs[i].at];
+    plan.places[i] = jobs[i].at;
+  }
+  std::vector<PlacementId> places;
   for (const PlacementSet layout : layouts_around(question.fixed)) {
     double bound = 0;
     for (const PlacementId place : layout) bound += most[place];
     if (bound <= best) continue;
     places.clear();
     for (const PlacementId place : layout) places.push_back(place);
+    if (most_by_jobs({gains.data(), gains.size()}, width, places) <= best) continue;
     table_.rows = places.size();
     table_.columns = jobs.size();
     table_.cells.resize(table_.rows * table_.columns);

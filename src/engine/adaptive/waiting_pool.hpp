@@ -36,7 +36,8 @@ class WaitingPool {
   [[nodiscard]] std::vector<JobId> first(std::size_t most, double weight) const;
 
  private:
-  using Place = std::tuple<std::int64_t, double, JobId>;  // priority, value: the less the higher; job
+  using Place =
+      std::tuple<std::int64_t, double, JobId>;  // priority, value: the less the higher; job
   struct Known {
     Place place;
     bool rest_known;

@@ -86,8 +86,8 @@ bool has(const std::string& answer, std::string_view words) {
 }
 
 /// Those that take them, on one GPU that one job of 7g fills.
-const std::vector<std::string> takers = {"full-gpu", "static:layout=7g.40gb@0", "scheme-b",
-                                         "online"};
+const std::vector<std::string> takers = {"adaptive", "full-gpu", "static:layout=7g.40gb@0",
+                                         "scheme-b", "online"};
 
 std::string with(const std::string& spec, std::string_view option) {
   return fmt::format("{}{}{}", spec, spec.contains(':') ? ';' : ':', option);
