@@ -12,6 +12,7 @@ struct CandidateRow {
 constexpr CandidateRow table[] = {
     {"full-gpu", CandidateRole::whole_gpus},
     {"full-gpu:backfill=easy", CandidateRole::whole_gpus},
+    {"adaptive", CandidateRole::changing},
     {"scheme-a", CandidateRole::changing},
     {"scheme-b", CandidateRole::changing},
     {"scheme-b:backfill=easy", CandidateRole::changing},
