@@ -212,7 +212,7 @@ class Adaptive final : public Scheduler, private QueueHost {
         best = std::max(best, speeds[i][p] * model.compute.value /
                                   std::max(1, model.profiles[p].compute.value));
     }
-    if (flexible_ == 0) best = 1;
+    if (!recuts()) best = 1;
     const bool rest_known = known.work_s > 0 || known.saved;
     const double weight = rest_known ? ledger_.worth(job, now_).weight : 1;
     waiting_.insert(job, known.priority, best * weight, rest_known, known.waits_from);
@@ -394,12 +394,21 @@ class Adaptive final : public Scheduler, private QueueHost {
   /// Those that wait here, above this priority; what is kept for jobs below it is not in their way.
   void serve_here(std::optional<std::int64_t> above, std::vector<Command>& commands) {
     above_ = above;
-    if (flexible_ > 0) {
+    if (recuts()) {
       recut(commands);
     } else {
       place_for_good(commands);
     }
     above_.reset();
+  }
+
+  /// Whether jobs are stopped and moved. Not where that costs about as much as they take and their
+  /// times are told: then the right size and order from the beginning are worth more.
+  [[nodiscard]] bool recuts() const {
+    constexpr double dear = 0.5;  // of the mean job
+    if (flexible_ == 0) return false;
+    const double mean = ledger_.mean_told();
+    return mean == 0 || in_seconds(setup_.checkpoint) < dear * mean;
   }
 
   [[nodiscard]] PlacementSet blocked(GpuId gpu) const {
@@ -492,11 +501,13 @@ class Adaptive final : public Scheduler, private QueueHost {
   /// How much a slice is wanted: by those that wait, and by those that will.
   void set_price() {
     const auto gpus = static_cast<double>(seats_.fleet().size());
-    const double rate = arrivals_.a_second(now_).value_or(0);
+    const auto known_rate = arrivals_.a_second(now_);
+    const double rate = known_rate.value_or(0);
     const double load = std::min(0.98, ledger_.seen().mean() * rate / gpus);
     const double will_wait = std::pow(load, std::sqrt(2 * (gpus + 1))) / (1 - load);
     const double others = waiting_.empty() ? 0 : static_cast<double>(waiting_.size() - 1);
-    price_ = 0.5 * (others + will_wait) / fleet_slices_;
+    // The first is followed by others, as far as anything is to be expected.
+    price_ = 0.5 * (known_rate ? others + will_wait : 1) / fleet_slices_;
   }
 
   [[nodiscard]] double next_end_s() const {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace cleave {
 
@@ -33,8 +34,12 @@ void JobLedger::enter(Waiting job) {
     const auto needs = application == nullptr ? needed_.end() : needed_.find(*application);
     if (needs != needed_.end()) cut(known, needs->second);
   }
-  known.here = true;
+  const bool fresh = !std::exchange(known.here, true);
   learn(job.job);
+  if (fresh && known.work_s > 0) {
+    told_s_ += known.work_s;
+    told_ += 1;
+  }
 }
 
 /// What is too small is left out, unless nothing is left.

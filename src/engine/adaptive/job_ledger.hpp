@@ -73,6 +73,8 @@ class JobLedger {
   [[nodiscard]] const RelativeSpeeds& speeds(JobId job);
   [[nodiscard]] double checkpoint_s(JobId job, std::size_t kind) const;
   [[nodiscard]] const SeenWork& seen() const { return seen_; }
+  /// The mean work of the jobs of which it is told; 0: of none.
+  [[nodiscard]] double mean_told() const { return told_ == 0 ? 0 : told_s_ / told_; }
   /// Whether speeds may be learnt while jobs run.
   [[nodiscard]] bool learns() const { return learns_; }
 
@@ -87,6 +89,7 @@ class JobLedger {
   std::vector<LedgerJob> jobs_;
   std::map<std::string, MiB> needed_;  // by application
   SeenWork seen_;
+  double told_s_ = 0, told_ = 0;  // work of which it was told, and of how many jobs
 };
 
 }  // namespace cleave
