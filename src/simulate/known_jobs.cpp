@@ -120,10 +120,18 @@ std::optional<Duration> KnownJobs::checkpoint_time(JobId id, std::size_t kind) c
   const JobDetails* details = workload_->details_of(job(id));
   if (details != nullptr && details->keeps == Keeps::stateless) return Duration::zero();
   if (!told_.stops.by_memory) return told_.stops.checkpoint;
+  const Geometry& geometry = fleet_->graphs()[kind]->geometry();
+  const HostLink& link = host_link(geometry.model());
+  const auto copied = [&](MiB memory) {
+    return 2 * copy_time(link, false, memory, *told_.stops.by_memory);
+  };
   const auto* size = std::get_if<BySize>(&workload_->requests[job(id).request].wanted);
-  if (size == nullptr || told_.knowledge.memory != KnownMemory::truth) return std::nullopt;
-  const HostLink& link = host_link(fleet_->graphs()[kind]->geometry().model());
-  return 2 * copy_time(link, false, size->memory, *told_.stops.by_memory);
+  if (size != nullptr && told_.knowledge.memory == KnownMemory::truth) return copied(size->memory);
+  // At most what it would be given.
+  if (told_.requests == nullptr) return std::nullopt;
+  const auto most =
+      usable_alone((*told_.requests)[(*request_ids_)[job(id).request]], kind, geometry);
+  return most ? std::optional(copied(*most)) : std::nullopt;
 }
 
 /// As far as its request says.

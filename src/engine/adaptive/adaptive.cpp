@@ -405,10 +405,10 @@ class Adaptive final : public Scheduler, private QueueHost {
   /// Whether jobs are stopped and moved. Not where that costs about as much as they take and their
   /// times are told: then the right size and order from the beginning are worth more.
   [[nodiscard]] bool recuts() const {
-    constexpr double dear = 0.5;  // of the mean job
+    constexpr double dear = 1.0 / 3;  // of the mean job
     if (flexible_ == 0) return false;
     const double mean = ledger_.mean_told();
-    return mean == 0 || in_seconds(setup_.checkpoint) < dear * mean;
+    return mean == 0 || ledger_.mean_checkpoint_s() < dear * mean;
   }
 
   [[nodiscard]] PlacementSet blocked(GpuId gpu) const {
@@ -596,7 +596,7 @@ class Adaptive final : public Scheduler, private QueueHost {
     as.worth = weighed(job, base);
     as.speed = ledger_.speeds(job)[kind(gpu)];
     as.allowed = known.allowed[kind(gpu)] - blocked(gpu);
-    as.checkpoint_s = in_seconds(setup_.checkpoint);
+    as.checkpoint_s = ledger_.mean_checkpoint_s();
     as.restore_s =
         known.saved ? ledger_.checkpoint_s(job, kind(gpu)) / (known.pace > 0 ? 1 : 2) : 0;
     return as;
@@ -669,7 +669,7 @@ class Adaptive final : public Scheduler, private QueueHost {
     it.horizon = std::max(it.horizon, 0.01);
     rent_.assign(static_cast<std::size_t>(geometry(gpu).size()), 0);
     const double mean = ledger_.seen().mean();
-    const double checkpoint = in_seconds(setup_.checkpoint);
+    const double checkpoint = ledger_.mean_checkpoint_s();
     // Before a second job has come, others are to be expected: the first leaves room for them
     // where that costs little.
     const double own = it.as.back().worth.rest_s;

@@ -36,7 +36,10 @@ void JobLedger::enter(Waiting job) {
   }
   const bool fresh = !std::exchange(known.here, true);
   learn(job.job);
-  if (fresh && known.work_s > 0) {
+  if (!fresh) return;
+  checkpoints_s_ += checkpoint_s(job.job, 0);
+  entered_ += 1;
+  if (known.work_s > 0) {
     told_s_ += known.work_s;
     told_ += 1;
   }

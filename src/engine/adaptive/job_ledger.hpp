@@ -75,6 +75,10 @@ class JobLedger {
   [[nodiscard]] const SeenWork& seen() const { return seen_; }
   /// The mean work of the jobs of which it is told; 0: of none.
   [[nodiscard]] double mean_told() const { return told_ == 0 ? 0 : told_s_ / told_; }
+  /// What it costs to save and to restore a job, on average of those that came.
+  [[nodiscard]] double mean_checkpoint_s() const {
+    return entered_ == 0 ? in_seconds(setup_.checkpoint) : checkpoints_s_ / entered_;
+  }
   /// Whether speeds may be learnt while jobs run.
   [[nodiscard]] bool learns() const { return learns_; }
 
@@ -89,6 +93,7 @@ class JobLedger {
   std::vector<LedgerJob> jobs_;
   std::map<std::string, MiB> needed_;  // by application
   SeenWork seen_;
+  double checkpoints_s_ = 0, entered_ = 0;
   double told_s_ = 0, told_ = 0;  // work of which it was told, and of how many jobs
 };
 
