@@ -752,6 +752,22 @@ class Adaptive final : public Scheduler, private QueueHost {
     return all;
   }
 
+  /// The first of those behind them that fit where room is left, each at the best place there.
+  void fill_up(std::vector<Command>& commands) {
+    constexpr std::size_t most = 200;
+    if (waiting_.size() <= candidates) return;
+    set_price();
+    std::set<RequestId> in_vain;
+    for (const JobId job : first_waiting(most)) {
+      if (in_vain.contains(ledger_[job].request)) continue;
+      if (const auto place = best_place(job)) {
+        start_pooled(job, place->spot, commands);
+      } else if (!ledger_[job].cut) {
+        in_vain.insert(ledger_[job].request);
+      }
+    }
+  }
+
   /// Those on which something changed and, where jobs wait, those with least work.
   [[nodiscard]] std::vector<GpuId> to_look_at(bool none_waits) const {
     std::set<GpuId> gpus;
@@ -789,6 +805,7 @@ class Adaptive final : public Scheduler, private QueueHost {
       for (Proposal& each : proposals)
         if (each.gpu == gpu || uses_what_is_gone(each)) each = propose(each.gpu, wanted);
     }
+    fill_up(commands);
     if (waiting_.empty() && queue_.empty() && ended_) spread(commands);
   }
 

@@ -9,6 +9,8 @@ namespace cleave {
 namespace {
 
 constexpr double least_rest_s = 0.1;
+/// However fast a checkpoint is, a program that starts anew is not at once at full speed.
+constexpr double least_stop_s = 6;
 /// What a job reports says something once it has run for so long.
 constexpr double told_after_s = 3;
 
@@ -183,7 +185,7 @@ WorkWorth JobLedger::worth(JobId id, Instant now) const {
 double JobLedger::checkpoint_s(JobId id, std::size_t kind) const {
   const auto known =
       setup_.facts == nullptr ? std::nullopt : setup_.facts->checkpoint_time(id, kind);
-  return in_seconds(known.value_or(setup_.checkpoint));
+  return std::max(least_stop_s, in_seconds(known.value_or(setup_.checkpoint)));
 }
 
 }  // namespace cleave
