@@ -153,6 +153,11 @@ TEST(Bench, PlacementDecidesTheSameInEveryWay) {
   }
   EXPECT_EQ(json("bench simulation --gpus 20 --jobs 500")["runs"][0]["no_index_identical"], true);
   EXPECT_EQ(json("bench admission --gpus 50")["runs"][0]["identical"], true);
+  const Json decided = json("bench decisions --gpus 2 --waiting 20 --decisions 100")["runs"];
+  ASSERT_EQ(decided.size(), 3U);
+  EXPECT_EQ(decided[0]["scheduler"], "adaptive");
+  EXPECT_GE(decided[0]["decisions"], 100);
+  EXPECT_LE(decided[0]["median_us"], decided[0]["p99_us"]);
   const Json gangs = json("bench gangs --gpus 16")["runs"][0];
   for (const char* figure : {"no_us", "start_us", "keep_us"})
     EXPECT_GT(gangs[figure], 0.0) << figure;

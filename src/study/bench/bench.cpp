@@ -3,15 +3,16 @@
 
 namespace cleave::cli {
 
-AddCommand add_bench_graph, add_bench_placement, add_bench_admission, add_bench_gangs,
-    add_bench_planner, add_bench_simulation, add_bench_forecast, add_bench_nvml, add_bench_daemon,
-    add_bench_cuda_trace;
+AddCommand add_bench_graph, add_bench_placement, add_bench_admission, add_bench_decisions,
+    add_bench_gangs, add_bench_planner, add_bench_simulation, add_bench_forecast, add_bench_nvml,
+    add_bench_daemon, add_bench_cuda_trace;
 
 void add_benches(CommandLine& bench, Run& run) {
   CommandLine* group = &bench;
   add_bench_graph(*group, run);
   add_bench_placement(*group, run);
   add_bench_admission(*group, run);
+  add_bench_decisions(*group, run);
   add_bench_gangs(*group, run);
   add_bench_planner(*group, run);
   add_bench_simulation(*group, run);
