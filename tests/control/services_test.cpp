@@ -137,6 +137,82 @@ TEST_F(Services, EndTogetherWhenTheyAreCancelled) {
   EXPECT_TRUE(control->jobs().empty());
 }
 
+/// A job that saves its work when it is told to, and ends well with work left. It is stopped before
+/// its memory runs out, and before the daemon hears of its end the power goes.
+class PowerLoss : public Services {
+ protected:
+  PowerLoss() {
+    settings.forecaster = "last-value";
+    begin();
+  }
+  static NewJob saving(std::uint32_t places) {
+    NewJob wanted = sized("1g.5gb");
+    wanted.spec.request.places = places;
+    wanted.spec.progress = Keeps::checkpoint;
+    wanted.spec.checkpoint_signal = 10;
+    wanted.spec.checkpoint_grace = 30s;
+    return wanted;
+  }
+  JobNumber submit_saving(std::uint32_t places) {
+    const JobNumber number = submit(saving(places), 20s);
+    FakeCourse saves;
+    saves.runs = 20s;
+    saves.saves = 1s;
+    for (JobNumber each = number; each < number + places; ++each) jobs.plan({each, 1}, saves);
+    for (std::int64_t i = 1; i <= 9; ++i)
+      saves.reports.push_back({i, {i, 9, MiB{2000 * i}, MiB{2000 * i}}});
+    jobs.plan({number, 1}, saves);
+    return number;
+  }
+  void lose_power() {
+    control.reset();
+    now += 5s;
+    jobs.advance_to(Instant{} + now);
+    disk.lose_power();
+    jobs.lose_all();
+    machine.lose(0);
+    machine.give_back(0);
+    settings.boot = "another boot";
+    begin();
+  }
+  /// With its start on the disk, or not.
+  void goes_on_after_it(std::uint32_t places, bool start_is_safe) {
+    const JobNumber number = submit_saving(places);
+    run(3s);
+    ASSERT_EQ(record(number).state, JobState::running);
+    if (start_is_safe) {
+      submit(sized("1g.5gb"), 1s);
+      run(1ms);
+    }
+    for (int i = 0; i < 20'000 && !attempts(number).at(0).end; ++i) run(1ms);
+    ASSERT_EQ(attempts(number).at(0).end, AttemptEnd::early_restart);
+    lose_power();
+    run(1ms);
+    for (JobNumber each = number; each < number + places; ++each) {
+      ASSERT_FALSE(jobs.completed(each));
+      EXPECT_EQ(attempts(each).at(0).exit_code, 0);
+    }
+    EXPECT_EQ(attempts(number).at(0).end, AttemptEnd::early_restart);
+    EXPECT_FALSE(is_final(record(number).state)) << "it has work left";
+    run(5min);
+    EXPECT_EQ(record(number).state, JobState::finished) << record(number).reason;
+    for (JobNumber each = number; each < number + places; ++each) EXPECT_TRUE(jobs.completed(each));
+  }
+};
+
+TEST_F(PowerLoss, AJobThatWasToldToSaveItsWorkGoesOn) {
+  goes_on_after_it(1, true);
+}
+
+TEST_F(PowerLoss, SoDoesOneOfSeveralProcesses) {
+  goes_on_after_it(2, true);
+}
+
+TEST_F(PowerLoss, AndOneWhoseStartWasNotOnTheDiskYet) {
+  goes_on_after_it(1, false);
+  goes_on_after_it(2, false);
+}
+
 TEST_F(Services, AreFoundAgainByADaemonThatBegins) {
   const JobNumber number = submit_service(service(3));
   plan(number + 2, 1, 60s, 9);

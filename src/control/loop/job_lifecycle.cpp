@@ -113,6 +113,8 @@ void JobLifecycle::stop_attempt(LiveJob& job, std::int64_t number, AttemptEnd en
   attempt.record.end = end;
   attempt.record.why = why;
   book_.note(attempt.record);
+  // Programs end well after it with work left: a daemon that begins must know that it was sent.
+  if (job.record.spec.checkpoint_signal != 0) book_.sync_next();
   if (job.main == number && !is_final(job.record.state)) {
     job.record.state = JobState::stopping;
     job.record.reason = why;

@@ -91,7 +91,8 @@ JobVerdict judge_out_of_memory(const LiveJob& job, const std::string& where, int
 
 /// Of a process that ended well. One that did so although it was about to be stopped has done its
 /// work; but after a signal to save what it did, programs end well that have more to do, unless
-/// they have reported their last iteration.
+/// they have reported their last iteration. Of an attempt that an older copy of the store does not
+/// know, nor knows whether it was sent one: rather twice than never.
 bool has_done_its_work(const JobSpec& spec, const LiveAttempt& attempt,
                        const ProcessOutcome& outcome) {
   if (!outcome.reports.empty()) {
@@ -99,6 +100,8 @@ bool has_done_its_work(const JobSpec& spec, const LiveAttempt& attempt,
     if (last.iterations && last.iteration >= *last.iterations) return true;
   }
   const auto& end = attempt.record.end;
+  const bool unknown = end == AttemptEnd::lost && !attempt.watched;
+  if (unknown && spec.checkpoint_signal != 0 && may_be_restarted(spec)) return false;
   return !outcome.stopped && !attempt.stop_at && !(end && signals_first(spec, attempt, *end));
 }
 

@@ -167,6 +167,26 @@ TEST(JudgeEnd, OneThatWasStoppedIsNotFinishedThoughItEndedWell) {
       << "after a checkpoint signal it has more to do";
 }
 
+TEST(JudgeEnd, WhatAnOlderStoreDoesNotKnowOfMayHaveHadACheckpointSignal) {
+  LiveJob job = running();
+  job.record.spec.progress = Keeps::checkpoint;
+  first(job).record.end = AttemptEnd::lost;
+  first(job).record.why = "not known";
+  EXPECT_EQ(text(judge(job, exited(0))), "ended-itself, finish finished 0") << "it takes none";
+  job.record.spec.checkpoint_signal = 10;
+  EXPECT_EQ(text(judge(job, exited(0))), "ended-itself, wait again: not known");
+  ProcessOutcome reported = exited(0);
+  reported.reports = {{7, {10, 10, MiB{1}, MiB{1}}}};
+  EXPECT_EQ(text(judge(job, reported)), "ended-itself, finish finished 0");
+  first(job).watched = true;
+  EXPECT_EQ(text(judge(job, exited(0))), "ended-itself, finish finished 0")
+      << "it ended as its GPU was lost, and was told nothing";
+  first(job).watched = false;
+  job.record.spec.progress = Keeps::nothing;
+  EXPECT_EQ(text(judge(job, exited(0))), "ended-itself, finish finished 0")
+      << "one that may not be restarted goes on later never";
+}
+
 TEST(JudgeEnd, AfterACheckpointSignalOnlyTheLastReportShowsThatAllIsDone) {
   LiveJob job = running();
   job.record.spec.progress = Keeps::checkpoint;
