@@ -137,6 +137,67 @@ TEST_F(Services, EndTogetherWhenTheyAreCancelled) {
   EXPECT_TRUE(control->jobs().empty());
 }
 
+TEST_F(Services, AreStoppingUntilTheLastReplicaHasEnded) {
+  const JobNumber number = submit_service(service(3));
+  FakeCourse slow;
+  slow.runs = 1000h;
+  slow.stops = 20s;
+  jobs.plan({number + 1, 1}, slow);
+  run(5s);
+  ASSERT_EQ(control->service(number).up, 3);
+  ASSERT_TRUE(control->cancel(number, "ann", moment()));
+  const auto stands = [&] {
+    EXPECT_EQ(jobs.running(), (std::vector{JobKey{number + 1, 1}}));
+    EXPECT_EQ(record(number).state, JobState::stopping);
+    EXPECT_EQ(record(number).reason, "cancelled by ann");
+    EXPECT_EQ(record(number + 2).state, JobState::cancelled);
+    EXPECT_EQ(control->jobs().size(), 1U);
+    EXPECT_EQ(events("job-cancelled", number), 0U);
+  };
+  run(5s);
+  stands();
+  ASSERT_TRUE(control->cancel(number, "ann", moment()));  // once more changes nothing
+  run(1s);
+  stands();
+  begin();
+  run(1s);
+  EXPECT_EQ(record(number).state, JobState::stopping) << "a daemon that begins knows as much";
+  run(20s);
+  for (JobNumber each = number; each < number + 3; ++each)
+    EXPECT_EQ(record(each).state, JobState::cancelled);
+  EXPECT_GE(*record(number).ended, *record(number + 1).ended);
+  EXPECT_EQ(events("job-cancelled", number), 1U);
+  EXPECT_TRUE(control->jobs().empty());
+}
+
+TEST_F(Services, AreCancelledBeforeAnyReplicaHasAPlace) {
+  submit(sized("7g.40gb"), 1h);
+  run(5s);
+  const JobNumber number = submit_service(service(3));
+  run(1s);
+  ASSERT_TRUE(control->cancel(number, "ann", moment()));
+  run(1s);
+  for (JobNumber each = number; each < number + 3; ++each)
+    EXPECT_EQ(record(each).state, JobState::cancelled);
+  EXPECT_EQ(events("job-cancelled", number), 1U);
+}
+
+TEST_F(Services, ThatADaemonDiedBeforeAStartIsNoRestart) {
+  struct Death {};
+  disk.after_write = [](const StoreBatch& batch) {
+    if (!batch.attempts.empty()) throw Death();
+  };
+  const JobNumber number = submit_service(service(1));
+  EXPECT_THROW(run(5s), Death);
+  disk.after_write = {};
+  begin();
+  run(5s);
+  ASSERT_EQ(attempts(number).size(), 2U);
+  EXPECT_EQ(attempts(number)[0].end, AttemptEnd::not_started);
+  EXPECT_TRUE(runs(number));
+  EXPECT_EQ(record(number).restarts, 0);
+}
+
 /// A job that saves its work when it is told to, and ends well with work left. It is stopped before
 /// its memory runs out, and before the daemon hears of its end the power goes.
 class PowerLoss : public Services {

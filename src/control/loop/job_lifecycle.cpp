@@ -57,6 +57,7 @@ void JobLifecycle::finish(LiveJob& job, JobState state, const std::string& reaso
                           std::optional<int> exit_code) {
   leave_engine(job);
   job.record.exit_code = exit_code;
+  if (stands_for_others(job)) return await_others(job, reason);
   for (LiveJob* process : node_.processes(job)) {
     process->record.state = state;
     process->record.reason = reason;
@@ -73,6 +74,28 @@ void JobLifecycle::finish(LiveJob& job, JobState state, const std::string& reaso
   book_.event(all ? fmt::format("job-{}", name(state)) : "replica-ended", text, &job);
   for (LiveJob* process : node_.processes(job))
     stop_all_attempts(*process, AttemptEnd::cancelled, "its job has ended");
+  if (job.record.is_replica() && !all) finish_service(job);
+}
+
+/// A service is cancelled when the last of its replicas has ended. Its first, which is what people
+/// see of it, is stopping until then.
+bool JobLifecycle::stands_for_others(const LiveJob& job) const {
+  return job.record.cancelled && job.record.is_replica() && job.record.leader == 0 &&
+         std::as_const(node_).replicas(job).size() > 1;
+}
+
+void JobLifecycle::await_others(LiveJob& first, const std::string& reason) {
+  first.record.state = JobState::stopping;
+  first.record.reason = reason;
+  book_.note(first);
+}
+
+void JobLifecycle::finish_service(const LiveJob& replica) {
+  const std::vector<const LiveJob*> left = std::as_const(node_).replicas(replica);
+  if (left.size() != 1 || left.front()->record.leader != 0) return;
+  LiveJob& first = *node_.find(left.front()->record.number);
+  if (first.record.cancelled && !node_.runs(first))
+    finish(first, JobState::cancelled, first.record.reason, first.record.exit_code);
 }
 
 void JobLifecycle::wait_again(LiveJob& job, const std::string& reason) {

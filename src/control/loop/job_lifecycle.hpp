@@ -43,7 +43,8 @@ class JobLifecycle {
   /// Early restarts of more than a day ago count no more.
   void forget_old_restarts(LiveJob& job);
 
-  /// The job is over, for good. Attempts that still run are stopped.
+  /// The job is over, for good. Attempts that still run are stopped. The first replica of a service
+  /// that is cancelled is over with the last.
   void finish(LiveJob& job, JobState state, const std::string& reason,
               std::optional<int> exit_code);
   /// It waits again, as if it came now; the engine must not know it any more.
@@ -81,6 +82,9 @@ class JobLifecycle {
   void settle_run(LiveJob& job);
   void close_all(LiveJob& job);
   void remember_most(const LiveJob& job);
+  [[nodiscard]] bool stands_for_others(const LiveJob& job) const;
+  void await_others(LiveJob& first, const std::string& reason);
+  void finish_service(const LiveJob& replica);
   AttemptRecord close_attempt(LiveJob& job, std::int64_t attempt, const AttemptVerdict& verdict);
   void apply(LiveJob& job, const JobVerdict& verdict);
   void share_with_processes(const LiveJob& job);

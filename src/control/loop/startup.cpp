@@ -26,7 +26,7 @@ void Startup::take(StoreContents contents, const std::vector<FoundJob>& found) {
   start_at_once(unstarted);
   for (auto& [number, job] : node_.jobs) {
     if (job.record.cancelled && job.record.stands_alone()) lifecycle_.cancel(job, "its user");
-    if (node_.runs(job) || is_final(job.record.state)) continue;
+    if (node_.runs(job) || is_final(job.record.state) || job.record.cancelled) continue;
     job.record.state = JobState::queued;
     book_.note(job);
   }
@@ -182,7 +182,9 @@ std::vector<JobNumber> Startup::settle_unfound(const std::set<JobKey>& found) {
       if (job.attempts.at(attempt).record.began || rebooted_) {
         processes_.supervisor_lost(job, attempt, {0, "no trace of it is left"});
       } else {
+        const std::int64_t restarts = job.record.restarts;
         processes_.not_started({number, attempt}, "the daemon ended before it was started");
+        job.record.restarts = restarts;
         unstarted.push_back(number);
       }
     }
@@ -190,11 +192,12 @@ std::vector<JobNumber> Startup::settle_unfound(const std::set<JobKey>& found) {
   return unstarted;
 }
 
-/// That this program ended is no failed start.
+/// That this program ended is no failed start, and no end of a replica.
 void Startup::start_at_once(const std::vector<JobNumber>& unstarted) {
   for (const JobNumber number : unstarted) {
     LiveJob& whole = node_.whole(node_.jobs.at(number));
     whole.not_before.reset();
+    whole.quick_ends = 0;
     for (LiveJob* process : node_.processes(whole)) process->not_started = 0;
   }
 }

@@ -134,6 +134,8 @@ ApiProcess process_view(const JobRecord& process, const AttemptRecord* attempt,
   JobState state = process.state;
   if (attempt != nullptr) {
     if (is_final(state) && !view.held && has_done_its_work(*attempt)) state = JobState::finished;
+    // Of a service it stays so until the others have ended.
+    if (process.is_replica() && process.cancelled && attempt->ended) state = JobState::cancelled;
     view.instance = place_view(*attempt, index_of);
     view.memory = attempt->peak;
     view.exit_code = attempt->exit_code;
