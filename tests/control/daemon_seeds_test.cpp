@@ -53,6 +53,8 @@ TEST(DaemonSeeds, NothingIsLost) {
     all.handed_over += one.handed_over;
     all.retried += one.retried;
     all.schedulers += one.schedulers;
+    all.services += one.services;
+    all.given_back += one.given_back;
   }
   fmt::print(
       "{} seeds: {} rounds, {} jobs submitted ({} finished, {} failed, {} cancelled), {} attempts, "
@@ -62,16 +64,17 @@ TEST(DaemonSeeds, NothingIsLost) {
       "their checkpoint, {} jobs retried, {} writes refused, "
       "{} GPUs "
       "lost, {} "
-      "instances of others, {} changes of scheduler\n",
+      "instances of others, {} changes of scheduler, {} services, {} leases given back\n",
       count, all.steps, all.submitted, all.finished, all.failed, all.cancelled, all.attempts,
       all.deaths, all.power_losses, all.early, all.lost, all.moved, all.handed_over, all.retried,
-      all.refused_writes, all.gpu_losses, all.foreign, all.schedulers);
+      all.refused_writes, all.gpu_losses, all.foreign, all.schedulers, all.services,
+      all.given_back);
   if (count < 100) return;
   // Laws hold easily where nothing happens.
   for (const std::size_t each :
        {all.finished, all.failed, all.cancelled, all.deaths, all.power_losses, all.early, all.lost,
         all.moved, all.handed_over, all.retried, all.refused_writes, all.gpu_losses, all.foreign,
-        all.schedulers})
+        all.schedulers, all.services, all.given_back})
     EXPECT_GT(each, 0U);
 }
 

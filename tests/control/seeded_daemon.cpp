@@ -271,7 +271,25 @@ NewJob SeededDaemon::any_job() {
     spec.checkpoint_grace = 2s;
   }
   if (random_.uniform() < 0.3) spec.expected = std::chrono::seconds(random_.below(100));
+  if (!several) draw_kind(spec);
   return job;
+}
+
+void SeededDaemon::draw_kind(JobSpec& spec) {
+  const double what = random_.uniform();
+  if (what < 0.1) {
+    spec.service.emplace().replicas = static_cast<std::uint32_t>(1 + random_.below(3));
+    spec.progress = Keeps::stateless;
+    spec.checkpoint_signal = 0;
+  } else if (what < 0.25) {
+    LeaseTerms& terms = spec.lease.emplace();
+    if (random_.uniform() < 0.7) terms.idle_after = 10s;
+    if (random_.uniform() < 0.5) {
+      terms.then = LeaseTerms::Then::shrink;
+      terms.idle_memory = MiB{2000};
+      spec.progress = Keeps::checkpoint;
+    }
+  }
 }
 
 void SeededDaemon::submit() {
@@ -279,6 +297,7 @@ void SeededDaemon::submit() {
   const auto number = control_->submit(job, moment());
   if (!number) return;
   ++counts_.submitted;
+  if (job.spec.service) ++counts_.services;
   wanted_[*number] = job;
   asked_[control_->last_request()] = *number;
   unanswered_.insert(*number);
@@ -312,6 +331,11 @@ void SeededDaemon::take_answers() {
   }
 }
 
+void SeededDaemon::cancel(JobNumber number) {
+  cancelled_.insert(number);
+  static_cast<void>(control_->cancel(number, "someone", moment()));
+}
+
 void SeededDaemon::act() {
   --acts_left_;
   const double what = random_.uniform();
@@ -322,8 +346,7 @@ void SeededDaemon::act() {
     auto which = wanted_.begin();
     std::advance(which, static_cast<std::ptrdiff_t>(random_.below(wanted_.size())));
     tell(fmt::format("job {} is cancelled", which->first));
-    cancelled_.insert(which->first);
-    static_cast<void>(control_->cancel(which->first, "someone", moment()));
+    cancel(which->first);
   } else if (what < 0.72) {
     act_on_gpus();
   } else if (what < 0.76) {
@@ -345,6 +368,10 @@ void SeededDaemon::act() {
   } else if (what < 0.94) {
     lose_power();
     begin_daemon();
+  } else {
+    const double busy = random_.uniform() < 0.7 ? 0 : 0.5;
+    for (std::size_t gpu = 0; gpu < machine_->size(); ++gpu)
+      machine_->door(gpu).shares = BusyShares{busy, {}, {}, {}};
   }
 }
 
@@ -394,6 +421,9 @@ void SeededDaemon::mend() {
   control_->pause(false, moment());
   for (std::size_t gpu = 0; gpu < machine_->size(); ++gpu)
     static_cast<void>(control_->drain(static_cast<GpuId>(gpu), false, moment()));
+  // Nothing else ends a service.
+  for (const auto& [number, job] : wanted_)
+    if (job.spec.service) cancel(number);
 }
 
 /// To the next moment at which something happens.
@@ -513,10 +543,7 @@ std::vector<std::string> SeededDaemon::run() {
         machine_->destroy_foreign(device);
     // And jobs wait for a scheduler that would serve them, until their users give up.
     if (control_ != nullptr && now_ > others_stay_until + 1h)
-      for (const JobRecord* job : control_->jobs()) cancelled_.insert(job->number);
-    if (control_ != nullptr && now_ > others_stay_until + 1h)
-      for (const JobRecord* job : control_->jobs())
-        static_cast<void>(control_->cancel(job->number, "someone", moment()));
+      for (const JobRecord* job : control_->jobs()) cancel(job->number);
     if (now_ > patience) {
       violation(fmt::format("it does not come to its end: {} jobs", control_->jobs().size()));
       for (const JobRecord* job : control_->jobs())
@@ -538,7 +565,9 @@ void SeededDaemon::check_end() {
   check_learnt();
   for (const auto& [number, job] : wanted_) {
     check_job(number);
-    for (std::int64_t rank = 1; rank < job.spec.request.places; ++rank) check_process(number, rank);
+    const std::int64_t replicas = job.spec.service ? job.spec.service->replicas : 1;
+    for (std::int64_t rank = 1; rank < job.spec.request.places * replicas; ++rank)
+      check_process(number, rank);
   }
 }
 
@@ -599,7 +628,11 @@ void SeededDaemon::check_job(JobNumber number) {
   if (!may_be_restarted(spec) && !may_be_moved(spec) && began > 1 + spec.retries)
     violation(fmt::format("job {} may not be restarted and ran {} times", number, began));
   if (job.failures > 0) ++counts_.retried;
-  if (job.state == JobState::finished && !(ended_well && jobs_.completed(number)))
+  const bool given_back = !attempts->empty() && attempts->back().end == AttemptEnd::idle;
+  if (given_back) ++counts_.given_back;
+  if (job.spec.service && job.state != JobState::cancelled)
+    violation(fmt::format("service {} is {}", number, name(job.state)));
+  if (job.state == JobState::finished && !given_back && !(ended_well && jobs_.completed(number)))
     violation(fmt::format("job {} is called finished and never ended well", number));
   if (job.state == JobState::cancelled && !job.cancelled)
     violation(fmt::format("job {} is cancelled, and nobody asked for it", number));

@@ -14,7 +14,8 @@
 //   - a job has one process at a time, two only while a replica takes over;
 //   - an instance has one job at a time;
 //   - a job that wants a signal before it is stopped, to go on later, has the time it asked for;
-//   - no job is called finished that did not end well;
+//   - no job is called finished that did not end well, but for leases that are given back;
+//   - a service, with all its replicas, ends by being cancelled alone;
 //   - no attempt teaches twice what it held and how long it took, and what is in memory is in the
 //   store;
 //   - what the store says is to end is told so within seconds, whichever daemon wrote it down;
@@ -50,7 +51,7 @@ class SeededDaemon {
     std::size_t steps = 0, submitted = 0, finished = 0, failed = 0, cancelled = 0, deaths = 0,
                 attempts = 0, early = 0, lost = 0, power_losses = 0, refused_writes = 0,
                 gpu_losses = 0, foreign = 0, moved = 0, handed_over = 0, retried = 0,
-                schedulers = 0;
+                schedulers = 0, services = 0, given_back = 0;
   };
   [[nodiscard]] const Counts& counts() const { return counts_; }
   /// Everything that happened, for repeating a seed.
@@ -68,6 +69,8 @@ class SeededDaemon {
   void act_on_gpus();
   void submit();
   [[nodiscard]] NewJob any_job();
+  void draw_kind(JobSpec& spec);
+  void cancel(JobNumber number);
   void take_answers();
   void match_processes();
   void mend();
