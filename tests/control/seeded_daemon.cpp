@@ -69,6 +69,11 @@ std::vector<const GpuModel*> any_models(Random& random) {
   return models;
 }
 
+/// And replicas: its numbers follow one another.
+std::int64_t processes_of(const JobSpec& spec) {
+  return spec.request.places * (spec.service ? spec.service->replicas : 1);
+}
+
 }  // namespace
 
 SeededDaemon::SeededDaemon(std::uint64_t seed) : seed_(seed), random_(seed), jobs_(seed) {
@@ -298,6 +303,9 @@ void SeededDaemon::submit() {
   if (!number) return;
   ++counts_.submitted;
   if (job.spec.service) ++counts_.services;
+  // Submissions that were lost had these numbers before.
+  const auto following = wanted_.lower_bound(*number);
+  wanted_.erase(following, wanted_.lower_bound(*number + processes_of(job.spec)));
   wanted_[*number] = job;
   asked_[control_->last_request()] = *number;
   unanswered_.insert(*number);
@@ -565,9 +573,7 @@ void SeededDaemon::check_end() {
   check_learnt();
   for (const auto& [number, job] : wanted_) {
     check_job(number);
-    const std::int64_t replicas = job.spec.service ? job.spec.service->replicas : 1;
-    for (std::int64_t rank = 1; rank < job.spec.request.places * replicas; ++rank)
-      check_process(number, rank);
+    for (std::int64_t rank = 1; rank < processes_of(job.spec); ++rank) check_process(number, rank);
   }
 }
 
