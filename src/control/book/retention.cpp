@@ -13,6 +13,11 @@ namespace {
 constexpr std::size_t at_once = 1000;         // jobs by age
 constexpr std::size_t most_weighed = 10'000;  // jobs by size
 
+/// Behind its last process or replica.
+JobNumber end_of(const JobRecord& job) {
+  return job.number + job.places() * job.replicas();
+}
+
 }  // namespace
 
 std::vector<JobNumber> jobs_to_forget(const std::vector<KeptJob>& jobs, std::int64_t keep_bytes) {
@@ -44,23 +49,40 @@ std::vector<JobNumber> jobs_to_forget(const std::vector<KeptJob>& jobs, std::int
   return forgotten;
 }
 
-/// Folders go before the record: as long as a job can be found, so can they. A job of several goes
-/// with all its processes.
+/// With those of its further processes and replicas; nothing while one of these has not ended. Each
+/// replica has attempts of its own.
+std::optional<std::vector<JobKey>> Retention::attempts_of(const JobRecord& job) {
+  std::vector<JobKey> keys;
+  for (JobNumber number = job.number; number < end_of(job); ++number) {
+    std::int64_t attempts = job.attempts;
+    if (job.is_replica() && number != job.number) {
+      const auto replica = store_->job(number);
+      if (!replica || !*replica || !is_final((*replica)->state)) return std::nullopt;
+      attempts = (*replica)->attempts;
+    }
+    for (std::int64_t attempt = 1; attempt <= attempts; ++attempt)
+      keys.push_back({number, attempt});
+  }
+  return keys;
+}
+
+/// Folders go before the record: as long as a job can be found, so can they. A job goes with all
+/// its processes or replicas.
 bool Retention::forget(const JobRecord& job, StoreBatch& batch) {
-  for (std::int64_t rank = 0; rank < job.places(); ++rank)
-    for (std::int64_t attempt = 1; attempt <= job.attempts; ++attempt)
-      if (!runner_->forget({job.number + rank, attempt})) return false;
-  for (std::int64_t rank = 0; rank < job.places(); ++rank)
-    batch.forgotten.push_back(job.number + rank);
+  const auto attempts = attempts_of(job);
+  if (!attempts) return false;
+  for (const JobKey& key : *attempts)
+    if (!runner_->forget(key)) return false;
+  for (JobNumber number = job.number; number < end_of(job); ++number)
+    batch.forgotten.push_back(number);
   return true;
 }
 
 /// Of all its outputs.
 std::int64_t Retention::bytes_of(const JobRecord& job) {
   std::int64_t bytes = 0;
-  for (std::int64_t rank = 0; rank < job.places(); ++rank)
-    for (std::int64_t attempt = 1; attempt <= job.attempts; ++attempt)
-      bytes += runner_->kept_bytes({job.number + rank, attempt});
+  for (const JobKey& key : attempts_of(job).value_or(std::vector<JobKey>{}))
+    bytes += runner_->kept_bytes(key);
   return bytes;
 }
 

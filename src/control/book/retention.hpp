@@ -2,6 +2,9 @@
 // What the store forgets: final jobs after some time, and the oldest of the users who keep most
 // where outputs take too much room; old events. At most once a minute, since it asks the store.
 
+#include <optional>
+#include <vector>
+
 #include "control/book/book.hpp"
 #include "control/settings.hpp"
 #include "runner/runner.hpp"
@@ -36,6 +39,7 @@ class Retention {
   [[nodiscard]] Duration next() const { return next_; }
 
  private:
+  [[nodiscard]] std::optional<std::vector<JobKey>> attempts_of(const JobRecord& job);
   /// False where one of its folders cannot be removed now.
   [[nodiscard]] bool forget(const JobRecord& job, StoreBatch& batch);
   [[nodiscard]] std::int64_t bytes_of(const JobRecord& job);

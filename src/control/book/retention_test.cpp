@@ -36,23 +36,30 @@ class RetentionTest : public testing::Test {
  protected:
   /// A final job with one attempt, of which the runner has a folder of 1000 bytes.
   void add(JobNumber number, Duration ended, std::uint32_t uid = 1000) {
+    JobRecord job;
+    job.number = number;
+    job.owner.uid = uid;
+    job.attempts = 1;
+    add(job, ended);
+  }
+  void add(JobRecord job, Duration ended) {
+    job.state = JobState::finished;
+    job.ended = epoch + ended;
+    for (std::int64_t attempt = 1; attempt <= job.attempts; ++attempt) run({job.number, attempt});
+    StoreBatch batch;
+    if (job.leader == 0) batch.commands.emplace_back(job.number, JobCommand{{"work"}, {}, "/"});
+    batch.jobs.push_back(std::move(job));
+    EXPECT_TRUE(store.write(batch, Durability::synced));
+  }
+  void run(const JobKey& key) {
     Launch launch;
-    launch.key = {number, 1};
+    launch.key = key;
     launch.argv = {"work"};
     launch.working_directory = "/";
     FakeCourse course;
     course.runs = 1ms;
     jobs.plan(launch.key, course);
     EXPECT_TRUE(runner.start(launch));
-    StoreBatch batch;
-    JobRecord& job = batch.jobs.emplace_back();
-    job.number = number;
-    job.owner.uid = uid;
-    job.state = JobState::finished;
-    job.attempts = 1;
-    job.ended = epoch + ended;
-    batch.commands.emplace_back(number, JobCommand{{"work"}, {}, "/"});
-    EXPECT_TRUE(store.write(batch, Durability::synced));
   }
   void at(Duration time) {
     clock.advance({time, epoch + time});
@@ -88,6 +95,24 @@ TEST_F(RetentionTest, JobsAreKeptForTheirTime) {
   EXPECT_EQ(kept(), std::vector<JobNumber>{2});
   EXPECT_EQ(runner.kept_bytes({1, 1}), 0) << "its folder is gone as well";
   EXPECT_EQ(runner.kept_bytes({2, 1}), 1000);
+}
+
+TEST_F(RetentionTest, AServiceGoesWithAllItsReplicasAndWeighsAsMuch) {
+  for (JobNumber number = 1; number <= 3; ++number) {
+    JobRecord replica;
+    replica.number = number;
+    replica.leader = number == 1 ? 0 : 1;
+    replica.spec.service.emplace().replicas = 3;
+    replica.attempts = number == 3 ? 5 : 1;
+    add(replica, 1min);
+  }
+  add(4, 2min);
+  settings.keep_bytes = 7000;  // and there are seven folders of the service
+  at(3min);
+  EXPECT_EQ(kept(), std::vector<JobNumber>{4});
+  for (JobNumber number = 1; number <= 3; ++number) EXPECT_EQ(runner.kept_bytes({number, 1}), 0);
+  EXPECT_EQ(runner.kept_bytes({3, 5}), 0);
+  EXPECT_EQ(runner.kept_bytes({4, 1}), 1000);
 }
 
 TEST_F(RetentionTest, TheStoreIsAskedOnceAMinute) {
