@@ -37,7 +37,7 @@ tools/draw-timeline.py docs/pictures/two-gpus.svg \
   "One job at a time on each whole GPU=$work/full-gpu.json" "An instance for each job=$work/online.json"
 
 # Schedulers over 21 seeds, on two fleets.
-schedulers=full-gpu,static:layout=best,scheme-a,scheme-b,online,online:migration=off,dyna-p,miso
+schedulers=full-gpu,static:layout=best,scheme-a,scheme-b,online,online:migration=off,dyna-p,miso,adaptive
 for gpus in 4 3; do
   cleave compare --fleet "${gpus}xA100-40GB" --generate lab-day --seeds 21 --schedulers "$schedulers" \
     --json > "$work/$gpus.json"

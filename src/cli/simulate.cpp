@@ -12,6 +12,7 @@
 #include "cli/run_outcomes.hpp"
 #include "cli/table.hpp"
 #include "cli/workload_arguments.hpp"
+#include "model/default_scheduler.hpp"
 #include "simulate/event_log.hpp"
 #include "simulate/trace_events.hpp"
 
@@ -21,7 +22,7 @@ namespace {
 
 struct Options {
   RunArguments run;
-  std::string scheduler, events, trace_events, outcomes;
+  std::string scheduler{default_scheduler}, events, trace_events, outcomes;
 };
 
 std::string text_of(const RunFigure&, const Distribution& d) {
@@ -226,14 +227,13 @@ Result<int> simulate_command(const Options& options) {
 void add_simulate(CommandLine& program, Run& run) {
   const auto [command, options] = add_command(
       program, run, "simulate", "Run a workload on a simulated fleet under one scheduler",
-      "cleave simulate --fleet 4xA100-40GB --workload data/workloads/lab-day.jsonl "
-      "--scheduler online",
+      "cleave simulate --fleet 4xA100-40GB --workload data/workloads/lab-day.jsonl",
       simulate_command);
   options.run.add(*command);
   command
       ->add_option("--scheduler", options.scheduler,
                    "NAME[:key=value;key=value]; listed by `cleave schedulers`")
-      ->required();
+      ->default_str(std::string(default_scheduler));
   command
       ->add_option("--events", options.events, "Write every event to FILE, one line of JSON each")
       ->check(not_empty())

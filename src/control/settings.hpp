@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/time.hpp"
+#include "model/default_scheduler.hpp"
 
 namespace cleave {
 
@@ -25,7 +26,7 @@ struct ReservedGpu {
 /// The loop's settings, with their defaults.
 struct ControlSettings {
   /// Used unless another scheduler was chosen while the daemon ran; the store keeps that choice.
-  std::string scheduler = "online";
+  std::string scheduler{default_scheduler};
   std::string forecaster = "laws";
   std::int64_t early_restarts_a_day = 10;            // of one job
   std::size_t most_waiting = 100'000;                // unfinished jobs; more are refused

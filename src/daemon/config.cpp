@@ -107,10 +107,11 @@ std::vector<SettingRow> gpu_settings() {
 }
 
 std::vector<SettingRow> job_settings() {
+  static const std::string scheduler = fmt::format("\"{}\"", default_scheduler);
   return {
-      {{"scheduler", "a scheduler, as `cleave schedulers` lists them", "\"online\"",
+      {{"scheduler", "a scheduler, as `cleave schedulers` lists them", scheduler,
         "The scheduler that decides what runs where, with its options: "
-        "\"online:policy=first-fit\". One chosen with `cleave scheduler` takes precedence.",
+        "\"adaptive:patience=20\". One chosen with `cleave scheduler` takes precedence.",
         after_restart},
        TextSetting{
            [](DaemonSettings& to, auto value) { to.control.scheduler = std::move(value); }}},

@@ -161,9 +161,10 @@ TEST(Config, RefusesWithFileAndLine) {
 }
 
 TEST(Config, EverySchedulerThatCanDecideHereIsTaken) {
-  for (const char* scheduler : {"online", "online:migration=off", "full-gpu", "scheme-a",
-                                "scheme-b", "miso", "dyna-p", "dyna-p:base=own", "static",
-                                "static:layout=3g.20gb@4+4g.20gb@0", "static:layout=1g.24gb@0"}) {
+  for (const char* scheduler :
+       {"adaptive", "adaptive:disruptions=0;order=fair-share", "online", "online:migration=off",
+        "full-gpu", "scheme-a", "scheme-b", "miso", "dyna-p", "dyna-p:base=own", "static",
+        "static:layout=3g.20gb@4+4g.20gb@0", "static:layout=1g.24gb@0"}) {
     const auto config = parse_config(fmt::format("scheduler = \"{}\"", scheduler), "c.toml");
     EXPECT_TRUE(config) << scheduler << ": " << config.error().text();
   }

@@ -7,6 +7,7 @@
 #include "base/format.hpp"
 #include "control/brain/fleet_of_node.hpp"
 #include "control/node/node_state_test.hpp"
+#include "model/default_scheduler.hpp"
 
 namespace cleave {
 namespace {
@@ -30,6 +31,15 @@ class BrainTest : public testing::Test {
   std::string text(const CreateInstance&) { return "create "; }
   std::string text(const RejectJob& what) {
     return fmt::format("reject {} ", brain.number_of(what.job));
+  }
+  std::string text(const CheckpointJob& what) {
+    return fmt::format("save {} ", brain.number_of(what.job));
+  }
+  std::string text(const StopJob& what) {
+    return fmt::format("stop {} ", brain.number_of(what.job));
+  }
+  std::string text(const MigrateJob& what) {
+    return fmt::format("move {} ", brain.number_of(what.job));
   }
   template <typename Other>
   std::string text(const Other&) {
@@ -240,6 +250,44 @@ TEST(FleetOfNode, AStateThatCannotBeIsShownAsEmpty) {
   node.add_instance(node.placement("7g.40gb", 0));
   node.state.gpus[0].walls = PlacementSet::of(node.placement("1g.5gb", 0));
   EXPECT_TRUE(fleet_of(node.state).gpus[0].instances.empty());
+}
+
+class DefaultSchedulerTest : public BrainTest {
+ protected:
+  /// A job of ten hours takes the GPU; then nine of a minute come, which are no slower on a slice.
+  /// What is said when they do.
+  std::string short_ones_come(Keeps keeps, bool restartable) {
+    brain.choose_scheduler(std::string(default_scheduler));
+    make();
+    const auto submit = [&](JobNumber number, std::string profile, Duration time) {
+      LiveJob& added = node.add_job(number);
+      added.record.request.wanted = BySize{MiB{4000}, {}};
+      added.record.spec.progress = keeps;
+      added.record.spec.restartable = restartable;
+      added.record.spec.times = {{std::move(profile), time}};
+      brain.tell(brain.submission_of(std::array{&added}));
+      brain.settle();
+    };
+    submit(1, "7g.40gb", 10h);
+    EXPECT_EQ(carried_out, "create start 1 ");
+    EXPECT_EQ(started_on, "7g.40gb");
+    carried_out.clear();
+    for (JobNumber number = 2; number <= 10; ++number) submit(number, "1g.5gb", 60s);
+    return carried_out;
+  }
+};
+
+TEST_F(DefaultSchedulerTest, JobsThatMayNotBeStoppedAreNot) {
+  EXPECT_EQ(short_ones_come(Keeps::unsaid, false), "");
+}
+
+TEST_F(DefaultSchedulerTest, JobsThatWouldBeginAgainAreNotStopped) {
+  EXPECT_EQ(short_ones_come(Keeps::unsaid, true), "");
+}
+
+TEST_F(DefaultSchedulerTest, SaysInWhichOrderJobsWait) {
+  static_cast<void>(short_ones_come(Keeps::unsaid, false));
+  EXPECT_EQ(brain.outlook(*node.state.find(2)).order, "what is left of the jobs, the least first");
 }
 
 TEST_F(BrainTest, SchedulersKnowWhoseJobsAre) {

@@ -123,7 +123,12 @@ class Adaptive final : public Scheduler, private QueueHost {
     look_again_ = true;
   }
 
-  Outlook outlook(JobId job) const override { return queue_.outlook(job); }
+  Outlook outlook(JobId job) const override {
+    if (!waiting_.contains(job)) return queue_.outlook(job);
+    Outlook own;
+    own.order = "what is left of the jobs, the least first";
+    return own;
+  }
   void ends_soon(JobId job) const override { seats_.leaves_soon(job); }
   void frees_soon(GpuId gpu) const override { seats_.frees_soon(gpu); }
   bool seats_all(RequestId request) override { return queue_.could_seat(*this, request); }

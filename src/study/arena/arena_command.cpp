@@ -11,6 +11,7 @@
 #include "base/read_text.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
+#include "model/default_scheduler.hpp"
 #include "study/arena/arena_page.hpp"
 #include "study/arena/arena_report.hpp"
 #include "study/arena/kept_runs.hpp"
@@ -21,7 +22,7 @@ namespace cleave::cli {
 namespace {
 
 struct Options {
-  std::string cells, schedulers = "adaptive", baselines, pattern, keep, csv, page;
+  std::string cells, schedulers{default_scheduler}, baselines, pattern, keep, csv, page;
   std::uint64_t threads = 0;
   bool physical = false, json = false, timing = false;
 };
