@@ -87,6 +87,7 @@ struct ApiJob {
   bool idle_measured = false;
   std::optional<MiB> memory;     // the most that was reported as held
   std::optional<double> energy;  // J; not measured yet
+  std::optional<std::string> application, ran_on;
   // In the answer about a single job only.
   std::optional<LeaseTerms> lease;
   std::vector<std::string> command;
@@ -336,6 +337,10 @@ inline constexpr auto fields_of<ApiJob> = std::tuple{
           {.help = "Of a lease: since when it has done no GPU work"}),
     field("memory_mib", &ApiJob::memory,
           {.help = "Most memory that its latest attempt reported, with the context", .least = 0}),
+    field("application", &ApiJob::application,
+          {.help = "Its application, whose jobs have one profile of performance"}),
+    field("ran_on", &ApiJob::ran_on,
+          {.help = "Profile on which its latest attempt runs or ran; `none`: a whole GPU"}),
     field("energy_j", &ApiJob::energy, {.help = "Always null: energy is not measured yet"}),
     field("history", &ApiJob::history,
           {.help = "Its attempts, oldest first; of a job of several places those of its first "

@@ -9,6 +9,7 @@
 
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "cli/advise_history.hpp"
 #include "cli/advise_text.hpp"
 #include "cli/command.hpp"
 #include "cli/workload_arguments.hpp"
@@ -23,6 +24,7 @@ constexpr const char* may_by_default = "none";
 
 struct Options {
   RunArguments run;
+  std::string history, socket;
   std::uint64_t draws = 0, threads = 0;
   Options() {
     run.know = know_by_default;
@@ -39,14 +41,18 @@ RunArguments arguments_of(const Options& options) {
 }
 
 /// Draws from one sequence of arrivals.
-void resample(const Workload& recorded, std::uint64_t seed, std::size_t judging,
-              AdviceQuestion& question) {
+void resample(AdviceDraw recorded, std::size_t judging, AdviceQuestion& question) {
   question.kind = DrawKind::resampled;
-  question.recorded = AdviceDraw{seed, recorded};
   for (std::size_t k = 0; k < judging + draws_for_layouts; ++k) {
     auto& draws = k < judging ? question.draws : question.for_layouts;
-    draws.push_back({seed + k, resampled(recorded, seed + k).workload});
+    ResampledWorkload drawn = resampled(recorded.workload, recorded.seed + k);
+    AdviceDraw& draw = draws.emplace_back();
+    draw.seed = recorded.seed + k;
+    draw.workload = std::move(drawn.workload);
+    if (recorded.ran_on.empty()) continue;
+    for (const std::uint32_t job : drawn.source) draw.ran_on.push_back(recorded.ran_on[job]);
   }
+  question.recorded = std::move(recorded);
 }
 
 /// A workload for each seed.
@@ -62,6 +68,33 @@ Result<void> draw(const RunArguments& run, Workload first, std::size_t judging,
   return {};
 }
 
+Result<void> has_batches(const Workload& workload) {
+  const bool some = std::ranges::any_of(
+      workload.jobs, [&](const Job& job) { return workload.kind_of(job) == JobKind::batch; });
+  if (some) return {};
+  return fail(ErrorKind::bad_input, "the workload", "it has no batches to be advised on",
+              "give jobs that end by themselves");
+}
+
+/// The workload as it is, or with the first seed; or what a daemon has run.
+Result<AdviceDraw> read_first(const Options& options, const RunArguments& run,
+                              AdviceQuestion& question) {
+  if (options.history.empty()) {
+    auto workload = run.read_workload(run.seed);
+    if (!workload) return std::unexpected(workload.error());
+    return AdviceDraw{run.seed, *std::move(workload)};
+  }
+  if (!run.workload.empty() || !run.trace.empty() || !run.generate.empty())
+    return fail(ErrorKind::bad_usage, "--history", "another workload is given beside it",
+                "leave out --workload, --trace and --generate, or --history");
+  const auto jobs = read_history(options.history, options.socket);
+  if (!jobs) return std::unexpected(jobs.error());
+  auto past = past_workload(*jobs, question.fleet);
+  if (!past) return std::unexpected(past.error());
+  question.past = past->sizes;
+  return AdviceDraw{run.seed, std::move(past->workload), std::move(past->ran_on)};
+}
+
 Result<AdviceQuestion> read_question(const Options& options) {
   const RunArguments run = arguments_of(options);
   AdviceQuestion question;
@@ -71,19 +104,16 @@ Result<AdviceQuestion> read_question(const Options& options) {
   auto simulation = run.read_simulation(question.fleet);
   if (!simulation) return std::unexpected(simulation.error());
   question.simulation = *std::move(simulation);
-  auto workload = run.read_workload(run.seed);
-  if (!workload) return std::unexpected(workload.error());
-  const bool batches = std::ranges::any_of(
-      workload->jobs, [&](const Job& job) { return workload->kind_of(job) == JobKind::batch; });
-  if (!batches)
-    return fail(ErrorKind::bad_input, "the workload", "it has no batches to be advised on",
-                "give jobs that end by themselves");
-  const DrawCounts counts = draw_counts(workload->jobs.size());
+  auto first = read_first(options, run, question);
+  if (!first) return std::unexpected(first.error());
+  if (const auto checked = has_batches(first->workload); !checked)
+    return std::unexpected(checked.error());
+  const DrawCounts counts = draw_counts(first->workload.jobs.size());
   const std::size_t judging = options.draws > 0 ? options.draws : counts.as_things_are;
   question.draws_changed = std::min(judging, counts.changed);
-  if (!run.workload_is_drawn()) {
-    resample(*workload, run.seed, judging, question);
-  } else if (const auto drawn = draw(run, *std::move(workload), judging, question); !drawn) {
+  if (!options.history.empty() || !run.workload_is_drawn()) {
+    resample(*std::move(first), judging, question);
+  } else if (const auto drawn = draw(run, std::move(first->workload), judging, question); !drawn) {
     return std::unexpected(drawn.error());
   }
   return question;
@@ -142,6 +172,14 @@ void add_advise(CommandLine& program, Run& run) {
       "take, and what to measure first",
       "cleave advise --fleet 4xA100-40GB --workload data/workloads/lab-day.jsonl", advise_command);
   options.run.add(*command);
+  command
+      ->add_option("--history", options.history,
+                   "The past jobs of a daemon: a file with what `cleave ps --all --json` printed, "
+                   "- for standard input, or `daemon` to ask it")
+      ->check(not_empty())
+      ->type_name("FILE");
+  command->add_option("--socket", options.socket, "With --history daemon: the daemon's socket")
+      ->check(not_empty());
   command
       ->add_option("--draws", options.draws,
                    "Number of draws of the workload: other seeds of what is generated, other "

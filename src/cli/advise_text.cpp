@@ -309,6 +309,24 @@ std::string_view may_words(const AdviceQuestion& question) {
   return "jobs may be stopped and moved as they say (--may)";
 }
 
+void add_past_words(const PastSizes& past, const Workload& recorded,
+                    std::vector<std::string>& said) {
+  said.emplace_back(
+      "jobs of the history arrive as they were submitted, and take what their latest attempt took "
+      "where it ran");
+  const std::pair<std::size_t, const char*> lacking[] = {
+      {past.by_peak, "asked for no size: the memory that they reported is taken"},
+      {past.by_place, "asked for no size and reported none: that of where they ran is taken"},
+      {past.nowhere, "do not say where they ran: their times are taken as on the whole GPU"}};
+  for (const auto& [jobs, what] : lacking)
+    if (jobs > 0) said.push_back(fmt::format("{} {}", counted(jobs, "job"), what));
+  std::vector<std::string> left_out;
+  for (const auto& [reason, count, gpu_hours] : recorded.left_out)
+    left_out.push_back(fmt::format("{} ({})", count, reason));
+  if (!left_out.empty())
+    said.push_back(fmt::format("left out of the history: {}", fmt::join(left_out, ", ")));
+}
+
 std::size_t unmeasured_jobs(const Advice& advice) {
   std::size_t jobs = 0;
   for (const MeasurementWorth& worth : advice.unmeasured) jobs += worth.application.jobs;
@@ -364,11 +382,11 @@ std::vector<std::string> assumptions(const AdviceQuestion& question, const Advic
   const std::string told = words(question.simulation.know);
   said.push_back(fmt::format("schedulers are told {}; {}", told.empty() ? "all of the jobs" : told,
                              may_words(question)));
+  if (question.past) add_past_words(*question.past, question.recorded->workload, said);
   if (!advice.unmeasured.empty())
     said.push_back(
         fmt::format("{} say nothing of their speed on slices: it is taken as {}, and in the table "
-                    "below as both "
-                    "ends",
+                    "above as both ends",
                     counted(unmeasured_jobs(advice), "job"),
                     in_words(AssumedSpeed::between, question.fleet.geometries.front())));
   said.push_back(

@@ -94,6 +94,43 @@ TEST(Advise, RefusesWhatItCannotRead) {
   refused("--fleet 2xA100-40GB --workload " + scratch.write("none.jsonl", ""), "none.jsonl");
 }
 
+constexpr const char* with_history =
+    "advise --fleet 2xA100-40GB --draws 6 --json --history examples/history/ps.json";
+
+TEST(Advise, TakesThePastJobsOfADaemon) {
+  const Json json = json_of(cleave(with_history), 0);
+  EXPECT_EQ(json["draws"]["kind"], "resampled");
+  EXPECT_FALSE(json["answer"]["scheduler"].is_null());
+  EXPECT_EQ(json["unmeasured"].size(), 3U) << "finetune, embed and eval";
+  const std::string assumed = json["assumed"].dump();
+  EXPECT_NE(assumed.find("jobs of the history"), std::string::npos) << assumed;
+  EXPECT_NE(assumed.find("asked for no size: the memory that they reported"), std::string::npos);
+  EXPECT_NE(assumed.find("left out of the history: 2 (never ran)"), std::string::npos) << assumed;
+  EXPECT_EQ(assumed.find("do not say where they ran"), std::string::npos) << assumed;
+  const Outcome piped = shell(
+      "cleave advise --fleet 2xA100-40GB --draws 6 --json --history - < examples/history/ps.json");
+  EXPECT_EQ(json_of(piped, 0), json);
+}
+
+TEST(Advise, RefusesAHistoryThatItCannotRead) {
+  const Scratch scratch;
+  const auto refused = [](const std::string& source, const std::string& place,
+                          const std::string& remedy) {
+    const Outcome said = cleave("advise --fleet 2xA100-40GB --history " + source);
+    EXPECT_EQ(said.exit_code, 2) << source << said.err;
+    EXPECT_EQ(said.out, "");
+    EXPECT_NE(said.err.find(place), std::string::npos) << said.err;
+    EXPECT_NE(said.err.find(remedy), std::string::npos) << said.err;
+  };
+  refused(scratch.write("cut.json", R"({"jobs": [)"), "cut.json", "");
+  refused(scratch.write("list.json", "[]"), "list.json", "ps --all --json");
+  refused(scratch.write("type.json", R"({"jobs": [{"id": "one"}]})"), "type.json: jobs[0]",
+          "ps --all --json");
+  refused(scratch.write("empty.json", R"({"jobs": []})"), "the history", "ps --all --json");
+  refused("/nowhere/ps.json", "/nowhere/ps.json", "");
+  refused("examples/history/ps.json --generate lab-day", "--history", "--generate");
+}
+
 TEST(Advise, EndsAtOnceOnCtrlC) {
   const Outcome said = shell(
       "timeout --signal=INT --foreground 0.5 cleave advise --fleet 4xA100-40GB --generate lab-day "

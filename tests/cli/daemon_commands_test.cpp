@@ -390,6 +390,32 @@ TEST(Ps, AsksForAllPagesWithItsFilters) {
   says(empty.run("ps"), 0, {"no unfinished jobs"});
 }
 
+// Enough jobs for several pages.
+TEST(Advise, AsksTheDaemonForAllThatItHasRun) {
+  StubWorld world;
+  for (std::int64_t id = 1; id <= 12; ++id) {
+    ApiJob job = job_of(id, "finished", 0);
+    job.name = "train";
+    job.application = "resnet";
+    job.asks_now = "1g.5gb";
+    job.ran_on = "1g.5gb";
+    job.submitted_at = *job.submitted_at + std::chrono::minutes(10 * id);
+    job.started_at = *job.submitted_at + std::chrono::seconds(5);
+    job.ended_at = *job.started_at + std::chrono::minutes(20);
+    world.put(job);
+  }
+  const std::string advise = "advise --fleet 1xA100-40GB --draws 6 --json --history ";
+  const Json asked = document(world.run(advise + "daemon"));
+  EXPECT_TRUE(world.daemon().was_asked("GET /v1/jobs?all=1&limit=1000"));
+  ASSERT_EQ(asked["unmeasured"].size(), 1U) << asked;
+  EXPECT_EQ(asked["unmeasured"][0]["application"], "resnet");
+  EXPECT_EQ(asked["unmeasured"][0]["jobs"], 12);
+  // What ps prints says the same.
+  const Outcome printed = shell(world.command("ps --all --json") + " | cleave " + advise + "-");
+  EXPECT_EQ(document(printed), asked);
+  says(shell("cleave " + advise + "daemon --socket /nowhere/s"), 1, {"no daemon answers"});
+}
+
 TEST(JobsByName, AreFoundWhereJustOneLivesUnderIt) {
   StubWorld world;
   for (const std::int64_t id : {1, 2, 3}) {

@@ -4,6 +4,7 @@
 
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "model/job.hpp"
 
 namespace cleave {
 
@@ -81,7 +82,9 @@ ApiJob job_view(const JobRecord& job, const AttemptRecord* attempt, const GpuInd
   view.lease = job.spec.lease;
   view.promised_at = job.promised;
   view.early_restarts = static_cast<std::int64_t>(job.early_restarts.size());
+  view.application = job.spec.application;
   if (attempt == nullptr) return view;
+  view.ran_on = attempt->profile.empty() ? std::string(mig_off) : attempt->profile;
   view.started_at = attempt->began ? attempt->began : attempt->started;
   view.memory = attempt->peak;
   if (!is_final(job.state) && !attempt->ended) view.instance = place_view(*attempt, index_of);

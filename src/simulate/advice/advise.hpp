@@ -12,6 +12,7 @@
 #include "simulate/advice/assumed_speeds.hpp"
 #include "simulate/advice/conclusion.hpp"
 #include "simulate/advice/fixed_layouts.hpp"
+#include "simulate/advice/past_jobs.hpp"
 #include "simulate/advice/resampled.hpp"
 #include "simulate/side_by_side.hpp"
 
@@ -48,6 +49,7 @@ struct AdviceQuestion {
   DrawKind kind = DrawKind::independent;
   std::size_t draws_changed = 0;  // how many of the first draws are run where something is changed
   SimulationOptions simulation;   // what is known and allowed as things are
+  std::optional<PastSizes> past;  // of a daemon's history
 };
 
 /// A candidate in one draw.
