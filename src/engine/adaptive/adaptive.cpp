@@ -49,7 +49,8 @@ class Adaptive final : public Scheduler, private QueueHost {
         requests_(&setup.requests),
         facts_(setup.facts),
         never_ours_(setup.fleet),
-        strict_(rules.by_user() || rules.by_deadline),
+        strict_(rules.by_user() || rules.by_deadline || (setup.kinds && !rules.by_kind)),
+        overtakes_queue_(rules.backfill != Backfill::none),
         advance_(rules.advance),
         queue_(setup, std::move(rules)),
         ledger_(setup),
@@ -104,12 +105,17 @@ class Adaptive final : public Scheduler, private QueueHost {
   void settle(Instant now, std::vector<Command>& commands) override {
     now_ = now;
     if (!std::exchange(look_again_, false)) return;
+    queue_those_due();
     if (!waiting_.empty() && !queue_priorities_.empty() &&
         waiting_.highest_priority() > *queue_priorities_.rbegin())
       serve_here(*queue_priorities_.rbegin(), commands);
     serve_queue(commands);
-    if (!strict_ || queue_.empty()) serve_here(std::nullopt, commands);
-    if (running_ == 0) start_anything(commands);
+    // Without backfill none goes past those that wait in the queue.
+    if (!overtakes_queue_ && !queue_priorities_.empty())
+      serve_here(*queue_priorities_.rbegin(), commands);
+    else if (!strict_ || queue_.empty())
+      serve_here(std::nullopt, commands);
+    if (running_ == 0 && (overtakes_queue_ || queue_priorities_.empty())) start_anything(commands);
     ended_ = false;
   }
 
@@ -203,6 +209,7 @@ class Adaptive final : public Scheduler, private QueueHost {
   }
 
   void unqueue(JobId job) {
+    due_.erase(job);
     const auto found = queue_priorities_.find(ledger_[job].priority);
     if (found != queue_priorities_.end()) queue_priorities_.erase(found);
   }
@@ -374,14 +381,40 @@ class Adaptive final : public Scheduler, private QueueHost {
 
   // The queue's jobs.
 
-  void serve_queue(std::vector<Command>& commands) {
-    for (auto eldest = waiting_.eldest(); eldest && starts_ - eldest->first >= patience_;
-         eldest = waiting_.eldest()) {
-      const JobId job = eldest->second;
+  /// Not where what it asks for is known to be too little: the queue knows places by request alone.
+  [[nodiscard]] bool runs_where_it_asks(JobId job) {
+    const RelativeSpeeds& speeds = ledger_.speeds(job);
+    const auto& candidates_of = (*requests_)[ledger_[job].request].candidates;
+    for (std::size_t i = 0; i < speeds.size(); ++i) {
+      const Geometry& rules = setup_.fleet.graphs()[i]->geometry();
+      for (const PlacementId place : candidates_of[i] & ledger_[job].allowed[i])
+        if (speeds[i][static_cast<std::size_t>(rules[place].profile_index)] > 0) return true;
+    }
+    return false;
+  }
+
+  /// Those that have waited for long wait in the queue, while none of higher priority waits here.
+  void queue_those_due() {
+    const auto outranked = [&](JobId job) {
+      return !waiting_.empty() && ledger_[job].priority < waiting_.highest_priority();
+    };
+    for (const JobId job : std::vector(due_.begin(), due_.end())) {
+      if (!outranked(job)) continue;
+      queue_.erase(job);
+      unqueue(job);
+      pool(job);
+    }
+    if (starts_ < patience_) return;
+    for (const JobId job : waiting_.since(starts_ - patience_)) {
+      if (outranked(job) || !runs_where_it_asks(job)) continue;
       waiting_.erase(job);
       ledger_[job].due = true;
+      due_.insert(job);
       queue({job, ledger_[job].request});
     }
+  }
+
+  void serve_queue(std::vector<Command>& commands) {
     for (const GpuId gpu : kept_on_) blocked_[index(gpu)] = {};
     kept_on_.clear();
     if (queue_.empty()) return;
@@ -535,6 +568,9 @@ class Adaptive final : public Scheduler, private QueueHost {
     if (waiting_.empty()) return;
     set_price();
     const double next_end = next_end_s();
+    // None of lower priority takes what a job leaves that waits for something better.
+    const bool may_pass = running_ > 0 && queue_priorities_.empty() &&
+                          waiting_.highest_priority() == waiting_.lowest_priority();
     double passed = 1;
     std::set<RequestId> in_vain;
     for (const JobId job : first_waiting(1000)) {
@@ -546,7 +582,7 @@ class Adaptive final : public Scheduler, private QueueHost {
         continue;
       }
       const double rest = ledger_.rest(job, now_);
-      if (running_ > 0 && rest * place->cost > rest * least_cost(job) + 0.3 * next_end * passed) {
+      if (may_pass && rest * place->cost > rest * least_cost(job) + 0.3 * next_end * passed) {
         passed += 1;
         continue;
       }
@@ -760,7 +796,7 @@ class Adaptive final : public Scheduler, private QueueHost {
   /// The first of those behind them that fit where room is left, each at the best place there.
   void fill_up(std::vector<Command>& commands) {
     constexpr std::size_t most = 200;
-    if (waiting_.size() <= candidates) return;
+    if (waiting_.empty()) return;
     set_price();
     std::set<RequestId> in_vain;
     for (const JobId job : first_waiting(most)) {
@@ -921,8 +957,10 @@ class Adaptive final : public Scheduler, private QueueHost {
   const JobFacts* facts_;
   NeverOurs never_ours_;
   bool strict_;  // the queue has a say in the order of all jobs
+  bool overtakes_queue_;
   std::vector<GpuReservation> advance_;
   ServedQueue queue_;
+  std::set<JobId> due_;                           // those that wait there for having waited
   std::multiset<std::int64_t> queue_priorities_;  // of those that wait there
   JobLedger ledger_;
   WaitingPool waiting_;

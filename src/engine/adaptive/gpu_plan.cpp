@@ -56,11 +56,11 @@ double GpuPlanner::speed_in(const PlanJob& job, PlacementId place) const {
 double GpuPlanner::worth(const PlanQuestion& question, const PlanJob& job,
                          PlacementId place) const {
   const double speed = speed_in(job, place);
+  if (job.at == place) return job.worth.of(speed, question.horizon_s);
   if (!job.allowed.contains(place) || !(speed > 0)) return impossible;
   const double time = question.horizon_s;
   const bool free = is_free(question, place);
   if (job.at) {
-    if (*job.at == place) return job.worth.of(speed, time);
     if (job.moves_live && free) return job.worth.of(speed, time - change_s);
     return job.may_stop ? job.worth.of(speed, time - job.checkpoint_s) : impossible;
   }
@@ -85,6 +85,15 @@ const std::vector<PlacementSet>& GpuPlanner::layouts_around(PlacementSet fixed) 
       known->second.push_back(graph_->state(id) - fixed);
   }
   return known->second;
+}
+
+/// In the assignment that was made last.
+bool GpuPlanner::leaves_out_what_must_run(std::span<const PlanJob> jobs) const {
+  for (std::size_t i = 0; i < jobs.size(); ++i)
+    if (jobs[i].at && !(jobs[i].may_stop && jobs[i].may_wait) &&
+        std::ranges::find(assignment_.columns(), i) == assignment_.columns().end())
+      return true;
+  return false;
 }
 
 GpuPlan GpuPlanner::best(const PlanQuestion& question, std::span<const PlanJob> jobs) {
@@ -130,7 +139,7 @@ GpuPlan GpuPlanner::best(const PlanQuestion& question, std::span<const PlanJob> 
       for (std::size_t i = 0; i < jobs.size(); ++i)
         table_.cells[row * jobs.size() + i] = gains[i * width + places[row]];
     const double sum = assignment_.solve(table_);
-    if (sum <= best) continue;
+    if (sum <= best || leaves_out_what_must_run(jobs)) continue;
     best = sum;
     plan.places.assign(jobs.size(), std::nullopt);
     for (std::size_t row = 0; row < places.size(); ++row)

@@ -71,6 +71,7 @@ class GpuPlanner {
   [[nodiscard]] const Geometry& geometry() const { return graph_->geometry(); }
 
  private:
+  [[nodiscard]] bool leaves_out_what_must_run(std::span<const PlanJob> jobs) const;
   [[nodiscard]] bool is_free(const PlanQuestion& question, PlacementId place) const;
   [[nodiscard]] double speed_in(const PlanJob& job, PlacementId place) const;
 

@@ -25,11 +25,27 @@ std::optional<std::pair<std::uint64_t, JobId>> WaitingPool::eldest() const {
   return *by_age_.begin();
 }
 
+std::vector<JobId> WaitingPool::since(std::uint64_t then) const {
+  std::vector<JobId> jobs;
+  for (const auto& [from, job] : by_age_) {
+    if (from > then) break;
+    jobs.push_back(job);
+  }
+  return jobs;
+}
+
 std::int64_t WaitingPool::highest_priority() const {
   std::int64_t highest = INT64_MIN;
   for (const auto* of : {&known_, &unknown_})
     if (!of->empty()) highest = std::max(highest, ~std::get<0>(*of->begin()));
   return highest;
+}
+
+std::int64_t WaitingPool::lowest_priority() const {
+  std::int64_t lowest = INT64_MAX;
+  for (const auto* of : {&known_, &unknown_})
+    if (!of->empty()) lowest = std::min(lowest, ~std::get<0>(*of->rbegin()));
+  return lowest;
 }
 
 std::vector<JobId> WaitingPool::first(std::size_t most, double weight) const {

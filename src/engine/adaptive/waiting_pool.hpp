@@ -30,7 +30,11 @@ class WaitingPool {
 
   /// The one that waits longest, and since when.
   [[nodiscard]] std::optional<std::pair<std::uint64_t, JobId>> eldest() const;
+  /// All that have waited since then, or for longer; the eldest first.
+  [[nodiscard]] std::vector<JobId> since(std::uint64_t then) const;
+  /// There must be some.
   [[nodiscard]] std::int64_t highest_priority() const;
+  [[nodiscard]] std::int64_t lowest_priority() const;
   /// The first of them in their order, at most this number; `weight`: of one of which nothing is
   /// known.
   [[nodiscard]] std::vector<JobId> first(std::size_t most, double weight) const;
