@@ -269,6 +269,7 @@ bool LawChecker::alike(JobId a, JobId b) const {
   const Job &one = workload_.jobs[index(a)], &other = workload_.jobs[index(b)];
   if (one.request != other.request || jobs_[index(a)].more_than || jobs_[index(b)].more_than)
     return false;
+  if (options_.by_speed && one.speed != other.speed) return false;
   const JobDetails none, *details = workload_.details_of(one),
                          *others = workload_.details_of(other);
   if (details == nullptr) details = &none;
@@ -578,6 +579,18 @@ void LawChecker::check_made_room(const RunEvent& event, JobAccount& account) {
     violation(event, fmt::format("it makes room {} times", account.made_room));
 }
 
+void LawChecker::check_disruptions(const RunEvent& event, JobAccount& account) {
+  if (!options_.most_disruptions ||
+      workload_.kind_of(workload_.jobs[index(*event.job)]) != JobKind::batch)
+    return;
+  std::erase_if(account.disruptions,
+                [&](Instant at) { return at + std::chrono::hours(1) <= event.at; });
+  account.disruptions.push_back(event.at);
+  if (account.disruptions.size() > *options_.most_disruptions)
+    violation(event,
+              fmt::format("it is disrupted {} times within an hour", account.disruptions.size()));
+}
+
 void LawChecker::stopped(const RunEvent& event) {
   JobAccount* account = running(event);
   if (account == nullptr) return;
@@ -596,6 +609,7 @@ void LawChecker::checkpointed(const RunEvent& event) {
   JobAccount* account = running(event);
   if (account == nullptr) return;
   check_made_room(event, *account);
+  check_disruptions(event, *account);
   const bool begun = event.at > account->begin;
   const Instant written = begun ? event.at + options_.checkpoint / 2 : event.at;
   if (begun && event.until != written) violation(event, "it is not written when it should be");
@@ -611,6 +625,7 @@ void LawChecker::migrated(const RunEvent& event) {
   Seat& seat = account.seats.front();
   if (account.state != JobState::running || !seat.placement)
     return violation(event, "it does not run on an instance");
+  check_disruptions(event, account);
   if (seat.gpu != *event.gpu) check_reserved(event);
   const JobDetails* details = workload_.details_of(workload_.jobs[index(*event.job)]);
   if (details != nullptr && !details->movable.value_or(true))

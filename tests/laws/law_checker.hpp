@@ -16,6 +16,7 @@
 // ended once or waits, each did all of its work, and the run's summary agrees.
 
 #include <array>
+#include <deque>
 #include <optional>
 #include <set>
 #include <string>
@@ -38,6 +39,8 @@ struct LawOptions {
   // Nor, where the scheduler chooses among all that wait, while one like it waits that has a higher
   // priority: where the first could go, the other could have gone.
   bool alike_by_priority = false;
+  // And where it could go depends on its speeds too: jobs with others are not like it.
+  bool by_speed = false;
   // Once this many others have started while a job is the first of those in turn, no further one
   // does after all that ran then have left, on a fleet of which no GPU is away.
   std::optional<std::size_t> overtakes = {};
@@ -45,6 +48,8 @@ struct LawOptions {
   std::optional<std::int64_t> user_jobs{};
   // Only batches make room for others, no more often than this each.
   std::optional<std::int64_t> most_evictions{};
+  // A batch is checkpointed or moved no more often within an hour.
+  std::optional<std::size_t> most_disruptions{};
   // While one holds, no job of others begins on its GPU or moves there.
   std::vector<GpuReservation> reservations = {};
   bool sharing = false;  // jobs may share instances
@@ -106,7 +111,8 @@ class LawChecker final : public RunObserver {
     std::optional<MiB> had{};                // the memory of the first that did
     Instant begin{}, counts_from{}, end{}, saved{};
     double done = 0, speed = 0;
-    std::int64_t made_room = 0;  // for services and leases, so often
+    std::int64_t made_room = 0;       // for services and leases, so often
+    std::deque<Instant> disruptions;  // within the last hour
     bool begun = false, speed_known = true, resumed = false, ran_out_last = false;
     std::optional<MiB> more_than;       // the memory on which it failed
     bool begins_beside_others = false;  // on an instance whose memory it shares with them
@@ -133,6 +139,7 @@ class LawChecker final : public RunObserver {
   void failed(const RunEvent& event);
   void ran_out(const RunEvent& event);
   void check_made_room(const RunEvent& event, JobAccount& account);
+  void check_disruptions(const RunEvent& event, JobAccount& account);
   void stopped(const RunEvent& event);
   void checkpointed(const RunEvent& event);
   void migrated(const RunEvent& event);

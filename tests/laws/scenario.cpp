@@ -337,6 +337,8 @@ struct FurtherValue {
   std::string_view scheduler, option, values;
 };
 constexpr FurtherValue further[] = {
+    {"adaptive", "patience", "1|5|1000000"},
+    {"adaptive", "disruptions", "0|2|6"},
     {"online", "policy",
      "fragmentation|reachability|preference|largest-gap|first-fit|load-balanced"},
     {"online", "threshold", "0|0.4|auto"},
@@ -404,9 +406,16 @@ LawOptions Scenario::laws(const SchedulerSpec& spec) const {
     return given != spec.options.end() && given->second == value;
   };
   const bool shares = spec.options.contains("sharing") && !is("sharing", "none");
-  // Partitions by predicted times differ between jobs that ask for the same.
-  const bool chooses =
-      !spec.row->fcfs && !is("shares", "equal") && !is("layout", "after") && !is("base", "priced");
+  // Partitions by predicted times differ between jobs that ask for the same, and so do users.
+  const bool users =
+      (spec.options.contains("user-jobs") && !is("user-jobs", "all")) ||
+      (spec.options.contains("order") && spec.options.find("order")->second.contains("fair-share"));
+  // Backfill prefers the shorter of two that ask for the same.
+  const bool backfills =
+      (spec.options.contains("backfill") && !is("backfill", "none")) &&
+      (spec.row->fcfs || !is("order", "submission") || !is("patience", "1000000"));
+  const bool chooses = !spec.row->fcfs && !users && !backfills && !is("shares", "equal") &&
+                       !is("layout", "after") && !is("base", "priced");
   std::optional<std::size_t> overtakes;
   if (const auto given = spec.options.find("overtakes"); given != spec.options.end()) {
     if (is("overtakes", "auto")) {
@@ -424,16 +433,20 @@ LawOptions Scenario::laws(const SchedulerSpec& spec) const {
     return parse_integer(given->second);
   };
   // Where jobs move by checkpoints, these cannot be told from others.
-  const bool evicts = spec.options.contains("evict") &&
+  const bool evicts = spec.options.contains("evict") && !spec.options.contains("disruptions") &&
                       (!spec.options.contains("migration") || is("migration", "off"));
   std::optional<std::int64_t> most_evictions;
   if (evicts) most_evictions = is("evict", "off") ? 0 : limit("evict");
+  std::optional<std::size_t> disruptions;
+  if (const auto most = limit("disruptions")) disruptions = static_cast<std::size_t>(*most);
   const bool reserves = has_queue_options(*spec.row) && !options.reservations.empty();
   return {.fcfs = keeps_order(spec) && !reserves,
-          .alike_by_priority = chooses,
+          .alike_by_priority = chooses && !reserves,
+          .by_speed = spec.row->name == "adaptive",
           .overtakes = overtakes,
           .user_jobs = limit("user-jobs"),
           .most_evictions = most_evictions,
+          .most_disruptions = disruptions,
           .reservations = reserves ? options.reservations : std::vector<GpuReservation>(),
           .sharing = spec.row->name == "miso" || shares,
           .must_end = must_end && made_again,
