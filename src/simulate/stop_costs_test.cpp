@@ -80,7 +80,8 @@ TEST(StopCosts, WholeGpusAreNotBoundByCopyEngines) {
   EXPECT_EQ(copy_time(link, true, MiB{8000}, {2.0}), copied_at(2));
 }
 
-// What schedulers are told of it is what it costs, and nothing where memory is not told.
+// What schedulers are told of it is what it costs; where its memory is not told, at most what its
+// place holds.
 TEST(StopCosts, SchedulersAreToldThem) {
   const Workload workload = *parse_workload(
       R"({"id": "a", "memory_mib": 8000, "duration_s": 100}
@@ -102,9 +103,11 @@ TEST(StopCosts, SchedulersAreToldThem) {
   };
   EXPECT_EQ(told("", "memory", 0), 2 * copied_at(24));
   EXPECT_EQ(told("", "12", 0), seconds(12));
-  EXPECT_EQ(told("memory=none", "memory", 0), std::nullopt);
+  const auto whole_place = 2 * copy_time(host_link(**find_gpu_model("A100-40GB")), false,
+                                         *file.geometries.front().model().find("2g.10gb")->usable);
+  EXPECT_EQ(told("memory=none", "memory", 0), whole_place);
   EXPECT_EQ(told("", "memory", 1), Duration::zero()) << "a server writes nothing";
-  EXPECT_EQ(told("", "memory", 2), std::nullopt) << "it does not say what it holds";
+  EXPECT_EQ(told("", "memory", 2), whole_place) << "it does not say what it holds";
 }
 
 TEST(MigSwitch, TakesItsTimeEitherWay) {
