@@ -143,7 +143,9 @@ TEST_F(WorkerOnGpu, CountsWhatItIsAskedTo) {
   ASSERT_EQ(begun.counted.size(), 2U) << "one of them is not there";
   EXPECT_FALSE(begun.counted[0].shares || begun.counted[1].shares);
   std::map<std::string, double> activity;
+  const auto given_up = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   while (activity.size() < 2) {  // refused until 100 ms have passed
+    ASSERT_LT(std::chrono::steady_clock::now(), given_up) << "nothing is counted";
     const GpuNews then = ask(counts(Counting::on));
     ASSERT_TRUE(then.done) << text(then);
     for (const CountedDevice& each : then.counted)
