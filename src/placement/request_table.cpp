@@ -4,6 +4,7 @@
 
 #include "base/format.hpp"
 #include "base/text.hpp"
+#include "placement/gang_room.hpp"
 
 namespace cleave {
 
@@ -15,7 +16,7 @@ std::vector<const Profile*> usable_profiles(const Geometry& geometry, const Requ
   if (request.at_least)
     std::erase_if(profiles,
                   [&](const Profile* p) { return !p->usable || *p->usable < *request.at_least; });
-  if (!request.fits || std::holds_alternative<WholeGpu>(request.wanted)) return profiles;
+  if (!request.fits || asks_for_whole(request)) return profiles;
   std::erase_if(profiles, [&](const Profile* profile) {
     return std::ranges::none_of(*request.fits, [&](const auto& name) {
       return means_profile(name, geometry.model(), *profile);
@@ -116,8 +117,7 @@ std::vector<const Profile*> satisfying(const Geometry& geometry, const Request& 
     const Profile* meant = profile_of_share(geometry.model(), usable, *share);
     return meant == nullptr ? std::vector<const Profile*>{} : std::vector{meant};
   }
-  if (std::holds_alternative<WholeGpu>(request.wanted))
-    return largest_profile(usable, geometry.model());
+  if (asks_for_whole(request)) return largest_profile(usable, geometry.model());
   return smallest_profile(usable);
 }
 

@@ -8,6 +8,7 @@
 #include "engine/batch_rows.hpp"
 #include "model/speed_table.hpp"
 #include "physics/speed_law.hpp"
+#include "placement/gang_room.hpp"
 
 namespace cleave {
 
@@ -86,7 +87,7 @@ std::optional<Duration> KnownJobs::time_on(JobId id, std::size_t kind, int profi
 /// For whole GPUs with MIG off the largest profile stands.
 std::size_t KnownJobs::column_of(JobId id, std::size_t profile) const {
   const Request& request = workload_->requests[job(id).request];
-  return std::holds_alternative<WholeGpu>(request.wanted) ? Speeds::whole_gpu : profile;
+  return asks_for_whole(request) ? Speeds::whole_gpu : profile;
 }
 
 std::optional<Duration> KnownJobs::true_time(JobId id, std::size_t kind, int profile) const {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "placement/gang_room.hpp"
 #include "simulate/processes.hpp"
 
 namespace cleave {
@@ -59,7 +60,7 @@ bool LeastNeeds::holds(const Job& job, std::optional<MiB> usable) const {
 LeastNeeds::Needs LeastNeeds::work_out(const Job& job) const {
   Needs needs;
   needs.least.assign(resources_.size(), 0);
-  const bool whole = std::holds_alternative<WholeGpu>(workload_->requests[job.request].wanted);
+  const bool whole = asks_for_whole(workload_->requests[job.request]);
   const auto runs = [&](double speed, std::size_t kind, std::size_t column) {
     if (!(speed > 0)) return;
     const bool first = needs.shortest < 0;
@@ -85,8 +86,8 @@ LeastNeeds::Needs LeastNeeds::work_out(const Job& job) const {
 }
 
 const LeastNeeds::Needs& LeastNeeds::needs_of(const Job& job) const {
-  const auto& wanted = workload_->requests[job.request].wanted;
-  if (!std::holds_alternative<BySize>(wanted) && !std::holds_alternative<WholeGpu>(wanted)) {
+  const Request& request = workload_->requests[job.request];
+  if (!std::holds_alternative<BySize>(request.wanted) && !asks_for_whole(request)) {
     std::optional<Needs>& known = by_speed_[job.speed];
     if (!known) known = work_out(job);
     return *known;
