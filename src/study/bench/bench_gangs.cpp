@@ -45,6 +45,7 @@ class BenchFacts final : public JobFacts {
   explicit BenchFacts(std::size_t first_gang) : first_gang_(first_gang) {}
 
   [[nodiscard]] Gang gang(JobId job) const override {
+    if (index(job) < first_gang_) return JobFacts::gang(job);
     const std::size_t leader = index(job) - (index(job) - first_gang_) % places;
     return {static_cast<JobId>(leader), static_cast<JobId>(leader + 1), places};
   }
