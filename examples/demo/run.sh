@@ -167,10 +167,10 @@ if [ -n "$grown" ]; then
   cleave show "$grown"
 fi
 makespan=$(measured_makespan)
-run=(compare --fleet "$gpus" --workload "$work/batch.jsonl" --schedulers full-gpu,static:layout=best,online --forecast laws)
+run=(compare --fleet "$gpus" --workload "$work/batch.jsonl" --schedulers full-gpu,static:layout=best,adaptive --forecast laws)
 echo
 echo "The same batch in the simulator: one job at a time on a whole GPU, the best layout that never changes, and"
-echo "the scheduler that the daemon used (online):"
+echo "the scheduler that the daemon used (adaptive):"
 echo
 cleave "${run[@]}"
 cleave "${run[@]}" --json 2>/dev/null | awk -v daemon="$makespan" '
@@ -179,7 +179,7 @@ cleave "${run[@]}" --json 2>/dev/null | awk -v daemon="$makespan" '
   END {
     printf "\nThe daemon itself, with real processes, took %.1f s from the first start to the last end: %.2f times one\n", daemon, daemon / time["full-gpu"]
     printf "job at a time (%.1f s), %.2f times the best static layout (%.1f s), %+.1f %% beside the simulator (%.1f s).\n", \
-      time["full-gpu"], daemon / time["static:layout=best"], time["static:layout=best"], 100 * (daemon / time["online"] - 1), time["online"]
+      time["full-gpu"], daemon / time["static:layout=best"], time["static:layout=best"], 100 * (daemon / time["adaptive"] - 1), time["adaptive"]
   }'
 cat <<TEXT
 

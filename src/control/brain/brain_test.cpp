@@ -254,8 +254,8 @@ TEST(FleetOfNode, AStateThatCannotBeIsShownAsEmpty) {
 
 class DefaultSchedulerTest : public BrainTest {
  protected:
-  /// A job of ten hours takes the GPU; then nine of a minute come, which are no slower on a slice.
-  /// What is said when they do.
+  /// What is said when a job of ten hours has the GPU, and nine that are much shorter come. They
+  /// are not so short that to save it takes longer.
   std::string short_ones_come(Keeps keeps, bool restartable) {
     brain.choose_scheduler(std::string(default_scheduler));
     make();
@@ -272,10 +272,15 @@ class DefaultSchedulerTest : public BrainTest {
     EXPECT_EQ(carried_out, "create start 1 ");
     EXPECT_EQ(started_on, "7g.40gb");
     carried_out.clear();
-    for (JobNumber number = 2; number <= 10; ++number) submit(number, "1g.5gb", 60s);
+    for (JobNumber number = 2; number <= 10; ++number) submit(number, "1g.5gb", 600s);
     return carried_out;
   }
 };
+
+TEST_F(DefaultSchedulerTest, JobsThatSaveTheirWorkMakeRoom) {
+  const std::string said = short_ones_come(Keeps::checkpoint, false);
+  EXPECT_TRUE(said.starts_with("save 1 ")) << said;
+}
 
 TEST_F(DefaultSchedulerTest, JobsThatMayNotBeStoppedAreNot) {
   EXPECT_EQ(short_ones_come(Keeps::unsaid, false), "");
