@@ -11,6 +11,13 @@
 
 namespace cleave::trial {
 
+/// Gives each job no more than it asks for, so that it is known beforehand what runs where.
+inline ControlSettings settings_by_request() {
+  ControlSettings settings;
+  settings.scheduler = "online";
+  return settings;
+}
+
 using namespace std::chrono_literals;
 
 class Loop : public testing::Test {
@@ -79,7 +86,7 @@ class Loop : public testing::Test {
   FakeDisk disk;
   Duration now{}, set{};  // set: by how much the clock of the wall was
   std::uint64_t executors_made = 0;
-  ControlSettings settings;
+  ControlSettings settings = settings_by_request();
   std::unique_ptr<FakeStore> store;
   std::unique_ptr<DelayedExecutor> executor;
   std::unique_ptr<FakeRunner> runner;

@@ -55,7 +55,11 @@ class DaemonStand {
   }
   /// Starts it and waits until it answers.
   bool begin(const std::string& gpus = "1xA100-40GB") {
-    if (::access(path("c.toml").c_str(), F_OK) != 0) write("c.toml", "");
+    // Without another scheduler one that gives each job no more than it asks for.
+    std::ostringstream text;
+    text << std::ifstream(path("c.toml")).rdbuf();
+    const std::string config = text.str();
+    if (!config.contains("scheduler")) write("c.toml", "scheduler = \"online\"\n" + config);
     pid_ = start(arguments(gpus));
     return until([&] { return RawClient(path("run/s")).connected(); }) &&
            ask("GET", "/healthz") != nullptr;

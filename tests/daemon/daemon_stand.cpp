@@ -47,12 +47,22 @@ int as_user(uid_t uid, const std::function<int()>& body) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 98;
 }
 
+namespace {
+
+/// Without another scheduler one that gives each job no more than it asks for, so that it is known
+/// beforehand what runs where.
+std::string by_request(const std::string& config) {
+  return config.contains("scheduler") ? config : "scheduler = \"online\"\n" + config;
+}
+
+}  // namespace
+
 DaemonStand::DaemonStand(StandOptions options)
     : options_(std::move(options)), folder_(quick_folder()) {
   // Other users can reach the socket, as at its usual place.
   ::chmod(folder_.path().c_str(), 0755);
   state_ = options_.state.empty() ? path("state") : options_.state;
-  std::ofstream(path("cleaved.toml")) << options_.config;
+  std::ofstream(path("cleaved.toml")) << by_request(options_.config);
   if (options_.user && *options_.user != ::geteuid()) {
     fs::create_directory(state_);
     for (const std::string& each : {state_, folder_.path().string()})
@@ -151,7 +161,7 @@ void DaemonStand::kill() {
 }
 
 void DaemonStand::reload(const std::string& config) {
-  std::ofstream(path("cleaved.toml")) << config;
+  std::ofstream(path("cleaved.toml")) << by_request(config);
   ::kill(pid_, SIGHUP);
 }
 

@@ -93,9 +93,16 @@ inline std::uint32_t ada() {
 }
 inline constexpr std::uint32_t bob = 2, nobody_knows = 3'999'999;
 
+/// A scheduler that gives each job no more than it asks for.
+inline ControlSettings by_request() {
+  ControlSettings settings;
+  settings.scheduler = "online";
+  return settings;
+}
+
 class ServiceStand {
  public:
-  explicit ServiceStand(ControlSettings settings = {}, std::uint32_t daemon_uid = 0)
+  explicit ServiceStand(ControlSettings settings = by_request(), std::uint32_t daemon_uid = 0)
       : description_(Json::parse(openapi_text())),
         check_(description_),
         machine_({*find_gpu_model("A100-40GB"), *find_gpu_model("A100-40GB")}),

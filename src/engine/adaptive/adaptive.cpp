@@ -172,6 +172,7 @@ class Adaptive final : public Scheduler, private QueueHost {
   void enter(Waiting job) {
     ledger_.enter(job);
     LedgerJob& known = ledger_[job.job];
+    if (!sized_here(job)) known.allowed = (*requests_)[job.request].candidates;
     const bool counts = (known.live || known.stops) && sized_here(job);
     if (counts != known.counted) flexible_ += counts ? 1 : -1;
     known.counted = counts;

@@ -38,6 +38,11 @@ void JobLedger::enter(Waiting job) {
   }
   const bool fresh = !std::exchange(known.here, true);
   learn(job.job);
+  // What cannot be taken back is not given on a guess.
+  if (known.guessed && !known.stops && !known.live) {
+    known.allowed = setup_.requests[job.request].candidates;
+    learn(job.job);
+  }
   if (!fresh) return;
   checkpoints_s_ += checkpoint_s(job.job, 0);
   entered_ += 1;
@@ -111,7 +116,8 @@ void JobLedger::learn(JobId id) {
     fastest = fill([&](std::size_t kind, int profile) {
       return facts->speed_on(id, kind, profile).value_or(0);
     });
-  if (fastest == 0)
+  job.guessed = fastest == 0;
+  if (job.guessed)
     fill([&](std::size_t kind, int profile) { return std::pow(share(kind, profile), law); });
 }
 

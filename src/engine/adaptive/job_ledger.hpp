@@ -41,6 +41,7 @@ struct LedgerJob {
   std::optional<std::uint64_t> waited;  // how many started while it waited, of one that runs
   bool due = false;                     // it has waited for long: it does not make room again
   bool counted = false;                 // among those that may be stopped or moved
+  bool guessed = false;                 // nothing is known of its speeds
   bool cut = false;                     // less is allowed than its request says
   std::vector<Instant> disruptions;     // the last of them
 };

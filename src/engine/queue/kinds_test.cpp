@@ -109,6 +109,16 @@ TEST(Kinds, AreTakenBySomeAndRefusedByTheOthers) {
   }
 }
 
+TEST(Kinds, ServicesAndLeasesGetNoMoreThanTheyAskFor) {
+  for (const char* spec : {"adaptive", "scheme-b", "online"}) {
+    SCOPED_TRACE(spec);
+    KindsDriver driver(spec);
+    EXPECT_TRUE(has(driver.submit(0, "2g.10gb", service), "start 0 on 0 2g.10gb"));
+    EXPECT_TRUE(has(driver.submit(1, "3g.20gb", lease), "start 1 on 0 3g.20gb"));
+    EXPECT_TRUE(has(driver.submit(2, "1g.5gb", stays), "start 2 on 0 1g.5gb"));
+  }
+}
+
 TEST(Kinds, ServicesGoFirstThenLeasesThenBatches) {
   for (const std::string& spec : takers) {
     SCOPED_TRACE(spec);
