@@ -30,8 +30,7 @@ trap clean_up EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-# The default scheduler would give it the whole GPU, which is free; this one gives no more than is asked for.
-echo 'scheduler = "online"' >"$work/config.toml"
+: >"$work/config.toml"
 setsid cleaved --simulate 1xA100-40GB --state "$work/state" --socket "$CLEAVE_SOCKET" --config "$work/config.toml" \
   --log-level error &
 daemon=$!
