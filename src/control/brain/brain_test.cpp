@@ -254,9 +254,8 @@ TEST(FleetOfNode, AStateThatCannotBeIsShownAsEmpty) {
 
 class DefaultSchedulerTest : public BrainTest {
  protected:
-  /// What is said when a job of ten hours has the GPU, and nine that are much shorter come. They
-  /// are not so short that to save it takes longer.
-  std::string short_ones_come(Keeps keeps, bool restartable) {
+  /// What is said when a job of ten hours has the GPU, and nine that are much shorter come.
+  std::string short_ones_come(Keeps keeps, bool restartable, Duration short_time = 600s) {
     brain.choose_scheduler(std::string(default_scheduler));
     make();
     const auto submit = [&](JobNumber number, std::string profile, Duration time) {
@@ -272,13 +271,18 @@ class DefaultSchedulerTest : public BrainTest {
     EXPECT_EQ(carried_out, "create start 1 ");
     EXPECT_EQ(started_on, "7g.40gb");
     carried_out.clear();
-    for (JobNumber number = 2; number <= 10; ++number) submit(number, "1g.5gb", 600s);
+    for (JobNumber number = 2; number <= 10; ++number) submit(number, "1g.5gb", short_time);
     return carried_out;
   }
 };
 
 TEST_F(DefaultSchedulerTest, JobsThatSaveTheirWorkMakeRoom) {
   const std::string said = short_ones_come(Keeps::checkpoint, false);
+  EXPECT_TRUE(said.starts_with("save 1 ")) << said;
+}
+
+TEST_F(DefaultSchedulerTest, JobsShorterThanACheckpointDoNotWaitForHours) {
+  const std::string said = short_ones_come(Keeps::checkpoint, false, 60s);
   EXPECT_TRUE(said.starts_with("save 1 ")) << said;
 }
 

@@ -38,6 +38,7 @@ constexpr double least_gain = 0.04;   // of what a GPU gets done as it is
 constexpr double change_s = 0.3;      // to destroy an instance and to make another
 constexpr double look_ahead = 0.35;   // of the time that the jobs of a GPU take to end
 constexpr double arrivals_ahead = 2;  // and no further than so many jobs come to each GPU
+constexpr double long_stays = 100;    // checkpoints: from then on a job is long to those that wait
 constexpr double per_priority = 16;   // a unit of work counts so much more at the next higher one
 
 class Adaptive final : public Scheduler, private QueueHost {
@@ -675,7 +676,7 @@ class Adaptive final : public Scheduler, private QueueHost {
     PlanQuestion question;
     question.fixed = state.held | state.walls;
     question.held = state.held | state.walls;
-    double paces = 0;
+    double paces = 0, longest = 0;
     std::size_t count = 0;
     for (const JobId job : here) {
       if (job == but) {
@@ -688,6 +689,7 @@ class Adaptive final : public Scheduler, private QueueHost {
         ++count;
       }
       if (pinned(job)) continue;
+      longest = std::max(longest, ledger_.rest(job, now_));
       question.fixed.erase(seats_[job].placement);
       it.jobs.push_back(job);
       it.as.push_back(as_running(job, gpu, base));
@@ -709,9 +711,13 @@ class Adaptive final : public Scheduler, private QueueHost {
     it.horizon = count == 0 ? 1 : look_ahead * static_cast<double>(count) / paces;
     if (here_rate > 0) it.horizon = std::min(it.horizon, arrivals_ahead / here_rate);
     it.horizon = std::max(it.horizon, 0.01);
+    // Short jobs look no further than to their own ends, before which a long one cannot have made
+    // room: they would wait for all of it.
+    const double checkpoint = ledger_.mean_checkpoint_s();
+    if (looked > 0 && longest > long_stays * checkpoint)
+      it.horizon = std::max(it.horizon, checkpoint);
     rent_.assign(static_cast<std::size_t>(geometry(gpu).size()), 0);
     const double mean = ledger_.seen().mean();
-    const double checkpoint = ledger_.mean_checkpoint_s();
     // Before a second job has come, others are to be expected: the first leaves room for them
     // where that costs little.
     const double own = it.as.back().worth.rest_s;
