@@ -410,12 +410,13 @@ LawOptions Scenario::laws(const SchedulerSpec& spec) const {
   const bool users =
       (spec.options.contains("user-jobs") && !is("user-jobs", "all")) ||
       (spec.options.contains("order") && spec.options.find("order")->second.contains("fair-share"));
-  // Backfill prefers the shorter of two that ask for the same.
-  const bool backfills =
-      (spec.options.contains("backfill") && !is("backfill", "none")) &&
-      (spec.row->fcfs || !is("order", "submission") || !is("patience", "1000000"));
-  const bool chooses = !spec.row->fcfs && !users && !backfills && !is("shares", "equal") &&
-                       !is("layout", "after") && !is("base", "priced");
+  // Backfill prefers the shorter of two that ask for the same, and jobs that have waited for long
+  // wait by other rules than those that have not.
+  const bool backfills = spec.options.contains("backfill") && !is("backfill", "none") &&
+                         (spec.row->fcfs || !is("order", "submission"));
+  const bool mixes = spec.options.contains("patience") && !is("patience", "1000000");
+  const bool chooses = !spec.row->fcfs && !users && !backfills && !mixes &&
+                       !is("shares", "equal") && !is("layout", "after") && !is("base", "priced");
   std::optional<std::size_t> overtakes;
   if (const auto given = spec.options.find("overtakes"); given != spec.options.end()) {
     if (is("overtakes", "auto")) {
