@@ -34,12 +34,13 @@ constexpr auto rows = [] {
 }();
 
 constexpr std::size_t candidates = 8, most_gpus = 16;
-constexpr double least_gain = 0.04;   // of what a GPU gets done as it is
-constexpr double change_s = 0.3;      // to destroy an instance and to make another
-constexpr double look_ahead = 0.35;   // of the time that the jobs of a GPU take to end
-constexpr double arrivals_ahead = 2;  // and no further than so many jobs come to each GPU
-constexpr double long_stays = 100;    // checkpoints: from then on a job is long to those that wait
-constexpr double per_priority = 16;   // a unit of work counts so much more at the next higher one
+constexpr double least_gain = 0.04;  // of what a GPU gets done as it is
+constexpr double change_s = 0.3;     // to destroy an instance and to make another
+constexpr double look_ahead = 0.35;  // of the time that the jobs of a GPU take to end
+constexpr double arrivals_ahead =
+    2;  // and no further than this number of jobs take to come to each GPU
+constexpr double long_stays = 100;   // checkpoints: from then on a job is long to those that wait
+constexpr double per_priority = 16;  // a unit of work counts so much more at the next higher one
 
 class Adaptive final : public Scheduler, private QueueHost {
  public:
@@ -455,7 +456,7 @@ class Adaptive final : public Scheduler, private QueueHost {
     return above_ ? PlacementSet() : blocked_[index(gpu)];
   }
 
-  /// Whether the GPU is set aside for somebody, now or later.
+  /// Whether the GPU is set aside for others, now or later.
   [[nodiscard]] bool in_advance(GpuId gpu) const {
     return std::ranges::any_of(
         advance_, [&](const GpuReservation& each) { return each.gpu == gpu && each.until > now_; });

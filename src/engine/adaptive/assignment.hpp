@@ -1,6 +1,6 @@
 #pragma once
-// Who gets which of a few places so that the sum of what that is worth is greatest; anything may be
-// left out (the assignment problem: Kuhn, *The Hungarian Method*, 1955).
+// Which row gets which of a few columns so that the sum of what that is worth is greatest; anything
+// may be left out (the assignment problem: Kuhn, *The Hungarian Method*, 1955).
 
 #include <cstddef>
 #include <span>

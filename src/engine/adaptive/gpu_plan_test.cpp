@@ -46,7 +46,7 @@ class OneGpu {
     job.worth = {random_.uniform() + 0.01, rest};
     job.speed = speed;
     for (const PlacementId place : geometry_.all())
-      if (random_.below(4) > 0) job.allowed.insert(place);  // the others are kept for somebody
+      if (random_.below(4) > 0) job.allowed.insert(place);  // the others are kept for others
     job.at = at;
     if (at) {
       job.allowed.insert(*at);

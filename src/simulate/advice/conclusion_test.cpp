@@ -28,7 +28,7 @@ TEST(Conclusions, OneClearWinner) {
   const Conclusion conclusion = conclude(candidates, DrawKind::resampled);
   EXPECT_EQ(conclusion.mig_over_whole->difference, Difference::shorter);
   EXPECT_NEAR(conclusion.mig_over_whole->median, 0.6, 1e-12);
-  EXPECT_EQ(conclusion.scheduler, 2U) << "who knows the future is not advised";
+  EXPECT_EQ(conclusion.scheduler, 2U) << "what knows the future is not advised";
   EXPECT_TRUE(conclusion.as_good.empty());
   EXPECT_EQ(conclusion.fixed_layout, 3U);
   EXPECT_NEAR(conclusion.fixed_over_others->median, 1.5, 1e-12);

@@ -81,11 +81,12 @@ ArenaProgress progress_of_runs(ArenaWorld world) {
 /// The first law that a scheduler broke.
 Result<int> exit_code_of(const ArenaResults& results) {
   for (const ArenaResults::Of& cell : results.cells)
-    for (std::size_t who = 0; who < results.contestants.size(); ++who)
-      for (const ArenaRun& run : cell.runs[who])
+    for (std::size_t contestant = 0; contestant < results.contestants.size(); ++contestant)
+      for (const ArenaRun& run : cell.runs[contestant])
         if (run.why && run.why->kind == ErrorKind::internal)
-          return fail_at(fmt::format("{}: {}", cell.cell.name, results.contestants[who].spec),
-                         *run.why);
+          return fail_at(
+              fmt::format("{}: {}", cell.cell.name, results.contestants[contestant].spec),
+              *run.why);
   return 0;
 }
 

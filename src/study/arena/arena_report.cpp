@@ -89,13 +89,13 @@ Json arena_json(const ArenaResults& results, std::size_t challenger, bool timing
         cli::json_rows(loss_columns(), arena_losses(results, challenger, metric));
   Json runs = Json::array();
   for (const ArenaResults::Of& cell : results.cells)
-    for (std::size_t who = 0; who < results.contestants.size(); ++who)
+    for (std::size_t contestant = 0; contestant < results.contestants.size(); ++contestant)
       for (std::size_t seed = 0; seed < cell.cell.seeds.size(); ++seed) {
         Json run = {{"cell", cell.cell.name},
-                    {"scheduler", results.contestants[who].spec},
+                    {"scheduler", results.contestants[contestant].spec},
                     {"seed", cell.cell.seeds[seed]}};
-        run.update(run_json(cell.runs[who][seed]));
-        if (timing) run["seconds"] = cell.runs[who][seed].seconds;
+        run.update(run_json(cell.runs[contestant][seed]));
+        if (timing) run["seconds"] = cell.runs[contestant][seed].seconds;
         runs.push_back(std::move(run));
       }
   return {{"scheduler", results.contestants[challenger].spec},
@@ -113,10 +113,10 @@ std::string arena_timing(const ArenaResults& results, double seconds) {
   std::vector<RunsTime> times;
   double sum = 0;
   for (const ArenaResults::Of& cell : results.cells)
-    for (std::size_t who = 0; who < results.contestants.size(); ++who) {
+    for (std::size_t contestant = 0; contestant < results.contestants.size(); ++contestant) {
       double of_these = 0;
-      for (const ArenaRun& run : cell.runs[who]) of_these += run.seconds;
-      times.push_back({cell.cell.name, results.contestants[who].spec, of_these});
+      for (const ArenaRun& run : cell.runs[contestant]) of_these += run.seconds;
+      times.push_back({cell.cell.name, results.contestants[contestant].spec, of_these});
       sum += of_these;
     }
   constexpr std::size_t most_shown = 10;
@@ -131,12 +131,12 @@ std::string arena_csv(const ArenaResults& results) {
       "cell,scheduler,seed,finished,turnaround_s,p95_slowdown,makespan_s,disruptions,"
       "longest_wait_s\n";
   for (const ArenaResults::Of& cell : results.cells)
-    for (std::size_t who = 0; who < results.contestants.size(); ++who)
+    for (std::size_t contestant = 0; contestant < results.contestants.size(); ++contestant)
       for (std::size_t seed = 0; seed < cell.cell.seeds.size(); ++seed) {
-        const ArenaRun& run = cell.runs[who][seed];
+        const ArenaRun& run = cell.runs[contestant][seed];
         if (run.why) continue;
         text += fmt::format("{},{},{},{},{},{},{},{},{}\n", csv_cell(cell.cell.name),
-                            csv_cell(results.contestants[who].spec), cell.cell.seeds[seed],
+                            csv_cell(results.contestants[contestant].spec), cell.cell.seeds[seed],
                             run.finished ? "yes" : "no", run.turnaround_s, run.p95_slowdown,
                             run.makespan_s, run.disruptions, run.longest_wait_s);
       }

@@ -93,8 +93,8 @@ class GeometricMean {
 
 /// The longest wait under one scheduler over that under another.
 std::optional<double> wait_ratio(const ArenaResults::Of& cell, std::size_t of, std::size_t over) {
-  const auto wait = [&](std::size_t who) {
-    const auto mean = arena_mean(cell, who, &ArenaRun::longest_wait_s);
+  const auto wait = [&](std::size_t contestant) {
+    const auto mean = arena_mean(cell, contestant, &ArenaRun::longest_wait_s);
     return mean ? std::optional(std::max(*mean, in_seconds(slowdown_bound))) : std::nullopt;
   };
   const auto one = wait(of), other = wait(over);
@@ -249,18 +249,19 @@ std::vector<ArenaContestantRow> arena_contestant_rows(const ArenaResults& result
                                                       std::size_t challenger) {
   const std::vector<bool> everywhere(results.cells.size(), true);
   std::vector<ArenaContestantRow> rows;
-  for (std::size_t who = 0; who < results.contestants.size(); ++who) {
+  for (std::size_t contestant = 0; contestant < results.contestants.size(); ++contestant) {
     ArenaContestantRow& row = rows.emplace_back();
-    row.scheduler = results.contestants[who].spec;
-    row.role = role_name(results.contestants[who].role);
+    row.scheduler = results.contestants[contestant].spec;
+    row.role = role_name(results.contestants[contestant].role);
     for (std::size_t m = 0; m < arena_metrics().size(); ++m)
-      row.summaries[m] = summary_of(arena_scores(results, who, arena_metrics()[m]), everywhere);
+      row.summaries[m] =
+          summary_of(arena_scores(results, contestant, arena_metrics()[m]), everywhere);
     GeometricMean waits, bounds;
     Mean disruptions;
     for (const ArenaResults::Of& cell : results.cells) {
-      waits.add(wait_ratio(cell, who, challenger));
-      bounds.add(times_bound(cell, who));
-      const auto here = arena_mean(cell, who, &ArenaRun::disruptions);
+      waits.add(wait_ratio(cell, contestant, challenger));
+      bounds.add(times_bound(cell, contestant));
+      const auto here = arena_mean(cell, contestant, &ArenaRun::disruptions);
       row.finished += here ? 1 : 0;
       if (cell.cell.may != MayInterrupt::never) disruptions.add(here);
     }
@@ -273,12 +274,12 @@ std::vector<ArenaContestantRow> arena_contestant_rows(const ArenaResults& result
 
 std::vector<ArenaLeftOut> arena_left_out(const ArenaResults& results) {
   std::vector<ArenaLeftOut> all;
-  for (std::size_t who = 0; who < results.contestants.size(); ++who) {
+  for (std::size_t contestant = 0; contestant < results.contestants.size(); ++contestant) {
     std::map<std::string, std::size_t> reasons;
     for (const ArenaResults::Of& cell : results.cells)
-      if (const auto& why = cell.runs[who].front().why) ++reasons[why->message];
+      if (const auto& why = cell.runs[contestant].front().why) ++reasons[why->message];
     for (const auto& [why, cells] : reasons)
-      all.push_back({results.contestants[who].spec, why, cells});
+      all.push_back({results.contestants[contestant].spec, why, cells});
   }
   return all;
 }

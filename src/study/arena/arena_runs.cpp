@@ -77,7 +77,7 @@ ArenaRun run_in_arena(const OpenArenaCell& cell, std::size_t seed,
 
 namespace {
 
-/// Calls `work` with 0 ... count - 1, on at most so many threads.
+/// Calls `work` with 0 ... count - 1, on at most this number of threads.
 void on_threads(std::size_t most, std::size_t count, const std::function<void(std::size_t)>& work) {
   std::atomic<std::size_t> next = 0;
   const auto all = [&] {
@@ -101,8 +101,8 @@ class ArenaRunner {
                                 std::vector(contestants.size(), std::vector<ArenaRun>(seeds))});
       for (std::size_t seed = 0; seed < seeds; ++seed) {
         boundless_.push_back({cell, 0, seed});
-        for (std::size_t who = 0; who < contestants.size(); ++who)
-          items_.push_back({cell, who, seed});
+        for (std::size_t contestant = 0; contestant < contestants.size(); ++contestant)
+          items_.push_back({cell, contestant, seed});
       }
     }
     std::ranges::stable_sort(items_, std::greater(), [this](const Item& item) {
@@ -135,19 +135,20 @@ class ArenaRunner {
   /// Of each baseline that another program ran, repeats the quickest run. Where it comes out
   /// otherwise, none of them count.
   void try_others() {
-    on_threads(options_.most_threads, results_.contestants.size(), [this](std::size_t who) {
-      if (results_.contestants[who].role == ArenaRole::tested) return;
+    on_threads(options_.most_threads, results_.contestants.size(), [this](std::size_t contestant) {
+      if (results_.contestants[contestant].role == ArenaRole::tested) return;
       const Item* quickest = nullptr;
       const ArenaRun* before = nullptr;
       for (const Item& item : items_) {
-        if (item.contestant != who) continue;
+        if (item.contestant != contestant) continue;
         const KeptRuns::Kept* kept = options_.kept->find(key(item));
         if (kept == nullptr || kept->own) continue;
         if (before != nullptr && before->seconds <= kept->run.seconds) continue;
         quickest = &item;
         before = &kept->run;
       }
-      others_count_[who] = before != nullptr && simulated(*quickest).same_as(*before) ? 1 : 0;
+      others_count_[contestant] =
+          before != nullptr && simulated(*quickest).same_as(*before) ? 1 : 0;
     });
   }
 

@@ -92,11 +92,11 @@ std::optional<std::size_t> best_baseline(const ArenaResults& results, const Aren
                                          double ArenaRun::*value) {
   std::optional<std::size_t> best;
   double least = 0;
-  for (std::size_t who = 0; who < results.contestants.size(); ++who) {
-    if (results.contestants[who].role != ArenaRole::baseline) continue;
-    const auto of_this = arena_value(cell, who, value);
+  for (std::size_t contestant = 0; contestant < results.contestants.size(); ++contestant) {
+    if (results.contestants[contestant].role != ArenaRole::baseline) continue;
+    const auto of_this = arena_value(cell, contestant, value);
     if (!of_this || (best && *of_this >= least)) continue;
-    best = who;
+    best = contestant;
     least = *of_this;
   }
   return best;

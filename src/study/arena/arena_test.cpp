@@ -240,7 +240,7 @@ ArenaResults random_results(std::uint64_t seed) {
     cell.bounds.resize(cell.cell.seeds.size());
     for (LowerBounds& bounds : cell.bounds)
       bounds = {{1, 0.5 + random.uniform()}, {1, 0.2 + random.uniform()}};
-    for (std::size_t who = 0; who < 4; ++who) {
+    for (std::size_t contestant = 0; contestant < 4; ++contestant) {
       auto& runs = cell.runs.emplace_back();
       const bool left_out = random.below(8) == 0;
       for (std::size_t s = 0; s < cell.cell.seeds.size(); ++s) {
