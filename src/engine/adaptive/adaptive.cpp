@@ -697,14 +697,14 @@ class Adaptive final : public Scheduler, private QueueHost {
     }
     std::size_t looked = 0;
     for (const JobId job : newcomers) {
-      PlanJob as = as_newcomer(job, gpu, base);
+      const PlanJob as = as_newcomer(job, gpu, base);
       if (as.allowed.empty()) continue;
       if (looked++ < 3) {
         paces += 1 / as.worth.rest_s;
         ++count;
       }
       it.jobs.push_back(job);
-      it.as.push_back(std::move(as));
+      it.as.push_back(as);
     }
     if (it.jobs.empty()) return it;
     const auto rate = arrivals_.a_second(now_);
