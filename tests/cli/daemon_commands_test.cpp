@@ -19,7 +19,6 @@ namespace {
 using testing_program::document;
 using testing_program::Outcome;
 using testing_program::shell;
-using testing_program::StubLog;
 using testing_program::StubWorld;
 using testing_program::Terminal;
 

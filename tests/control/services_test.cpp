@@ -485,7 +485,7 @@ class RandomKinds : public Services, public testing::WithParamInterface<int> {
 
   void submit_one() {
     static const std::vector<std::string> profiles = {"1g.5gb", "2g.10gb", "3g.20gb"};
-    const std::string profile = profiles[random.below(profiles.size())];
+    const std::string& profile = profiles[random.below(profiles.size())];
     const std::uint64_t what = random.below(10);
     if (what == 0) {
       services.push_back(

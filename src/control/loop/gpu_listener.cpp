@@ -342,7 +342,7 @@ void GpuListener::found(GpuId id, PlacementId placement, const std::string& devi
 /// What the driver counts is what allocators hold: it is kept for later runs and never restarts a
 /// job.
 void GpuListener::observe_memory(GpuId gpu, const ObservedInstance& seen) {
-  const auto occupants = node_.occupants.find({gpu, *seen.placement});
+  const auto occupants = node_.occupants.find({gpu, seen.placement});
   if (!seen.memory || occupants == node_.occupants.end() || occupants->second.size() != 1) return;
   const JobKey key = *occupants->second.begin();
   LiveJob* job = node_.find(key.job);
