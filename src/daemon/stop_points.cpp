@@ -63,7 +63,7 @@ class StoppingRunner final : public Runner {
       : runner_(std::move(runner)), at_(std::move(at)) {}
 
   Result<std::vector<FoundJob>> found() override { return runner_->found(); }
-  Result<void> start(const Launch& launch) override {
+  Started start(const Launch& launch) override {
     return between_points(at_, "start", [&] { return runner_->start(launch); });
   }
   Result<void> signal(const JobKey& key, int number) override {

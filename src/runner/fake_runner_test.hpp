@@ -6,6 +6,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <map>
 #include <optional>
 #include <set>
@@ -19,6 +20,7 @@ namespace cleave {
 /// What happens to one attempt; times are after its start.
 struct FakeCourse {
   bool starts = true;  // false: start() fails
+  int short_of = 0;    // the error number with which start() fails, of a shortage
   Duration begins = std::chrono::milliseconds(2);
   Duration runs = std::chrono::seconds(10);  // after it began
   ProcessOutcome outcome;               // end, code and memory message; its times are filled in
@@ -38,6 +40,8 @@ class FakeJobs {
   /// Sets what the next start of this attempt leads to; otherwise it is drawn from seed and key.
   void plan(const JobKey& key, FakeCourse course) { planned_[key] = std::move(course); }
   [[nodiscard]] FakeCourse course_of(const JobKey& key) const;
+  /// Every start fails with this error number from now on; 0: as planned.
+  void run_short_of(int code) { short_of_ = code; }
   /// Moves the time forward.
   void advance_to(Instant now);
   /// The time of the next event, if there is one.
@@ -73,7 +77,12 @@ class FakeJobs {
   void schedule(const JobKey& key, Attempt& attempt) const;
   void note(const JobKey& key, const Attempt& attempt, const RunnerEvent& event);
 
+  [[nodiscard]] int host_is_short_of(const FakeCourse& course) const {
+    return short_of_ != 0 ? short_of_ : course.short_of;
+  }
+
   std::uint64_t seed_;
+  int short_of_ = 0;
   Instant now_{};
   std::map<JobKey, FakeCourse> planned_;
   std::map<std::int64_t, std::int64_t> begun_;
@@ -88,7 +97,7 @@ class FakeRunner final : public Runner {
   explicit FakeRunner(FakeJobs& jobs);
 
   Result<std::vector<FoundJob>> found() override;
-  Result<void> start(const Launch& launch) override;
+  Started start(const Launch& launch) override;
   Result<void> signal(const JobKey& key, int number) override;
   Result<void> stop(const JobKey& key) override;
   int free_port(int wanted) override { return wanted; }
@@ -156,7 +165,10 @@ inline FakeCourse FakeJobs::course_of(const JobKey& key) const {
       course.lost = fake_runner::drawn(random, 10);
       break;
     case 4:
-      course.starts = false;
+      if (random.uniform() < 0.5)
+        course.starts = false;
+      else
+        course.short_of = ENOSPC;
       break;
     default:
       break;
@@ -264,13 +276,16 @@ inline Result<std::vector<FoundJob>> FakeRunner::found() {
   return all;
 }
 
-inline Result<void> FakeRunner::start(const Launch& launch) {
+inline Started FakeRunner::start(const Launch& launch) {
   const std::string name = directory_name(launch.key);
-  if (const auto fine = check_launch(launch, name); !fine) return fine;
+  if (const auto fine = check_launch(launch, name); !fine) return std::unexpected(fine.error());
   if (jobs_->attempts_.contains(launch.key))
     return fail(ErrorKind::infeasible, name, "it is there already");
   FakeJobs::Attempt attempt;
   attempt.course = jobs_->course_of(launch.key);
+  const int short_of = jobs_->host_is_short_of(attempt.course);
+  if (short_of != 0)
+    return std::unexpected(NotStarted({ErrorKind::infeasible, name, "refused", {}}, short_of));
   if (!attempt.course.starts)
     return fail(ErrorKind::infeasible, name, "the supervisor does not start");
   attempt.launch = launch;

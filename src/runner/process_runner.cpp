@@ -67,13 +67,14 @@ ProcessRunner::~ProcessRunner() {
   reap();
 }
 
-Result<void> ProcessRunner::start(const Launch& launch) {
+Started ProcessRunner::start(const Launch& launch) {
   const std::string name = directory_name(launch.key);
-  if (const auto fine = check_launch(launch, name); !fine) return fine;
+  if (const auto fine = check_launch(launch, name); !fine) return std::unexpected(fine.error());
   auto made = make_job_folder(jobs_.number(), launch);
   if (!made) {
+    const int code = errno;
     forget_stale(fmt::format(".new-{}", name));
-    return std::unexpected(made.error());
+    return std::unexpected(NotStarted(made.error(), code));
   }
   auto started = start_supervisor(places_.program, fmt::format("{}/{}", places_.jobs, name),
                                   made->lock, {places_.descriptors, places_.patience});

@@ -32,7 +32,7 @@ class ProcessRunner final : public Runner {
   ~ProcessRunner() override;
 
   Result<std::vector<FoundJob>> found() override;
-  Result<void> start(const Launch& launch) override;
+  Started start(const Launch& launch) override;
   Result<void> signal(const JobKey& key, int number) override;
   Result<void> stop(const JobKey& key) override;
   int free_port(int wanted) override;

@@ -16,6 +16,7 @@
 #include "base/result.hpp"
 #include "runner/launch.hpp"
 #include "runner/process_outcome.hpp"
+#include "runner/shortage.hpp"
 #include "runner/supervisor/supervisor_message.hpp"
 
 namespace cleave {
@@ -67,7 +68,7 @@ class Runner {
   /// Returns when a supervisor has taken over the attempt. On failure nothing was started and
   /// nothing is left. If the job may have begun although its supervisor did not answer, the call
   /// succeeds and the attempt is lost.
-  [[nodiscard]] virtual Result<void> start(const Launch& launch) = 0;
+  [[nodiscard]] virtual Started start(const Launch& launch) = 0;
   /// Sends a signal to the process group of the job. Fails if the job is known to have ended, but
   /// not if it ends meanwhile. If its supervisor cannot be reached, the signal is sent as soon as
   /// it can.

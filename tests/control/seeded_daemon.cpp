@@ -19,7 +19,7 @@ class SeededDaemon::WatchedRunner final : public Runner {
   explicit WatchedRunner(SeededDaemon& of) : of_(&of), inner_(of.jobs_) {}
 
   Result<std::vector<FoundJob>> found() override { return inner_.found(); }
-  Result<void> start(const Launch& launch) override {
+  Started start(const Launch& launch) override {
     of_->point("before a start");
     auto started = inner_.start(launch);
     if (started) {

@@ -448,6 +448,42 @@ TEST(DaemonEndToEnd, ADiskThatIsFullIsSaidAndPasses) {
   EXPECT_EQ(::umount2(small.path().c_str(), MNT_DETACH), 0);
 }
 
+TEST(DaemonEndToEnd, WithoutInodesJobsWaitAndNoneFails) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root mounts a small disk";
+  const TemporaryFolder small(quick_folder());
+  if (::mount("cleave-test", small.path().c_str(), "tmpfs", MS_NOSUID,
+              "size=200m,nr_inodes=400,mode=0700") != 0)
+    GTEST_SKIP() << "a small tmpfs cannot be mounted here";
+  {
+    StandOptions options;
+    options.state = small.path().string() + "/state";
+    DaemonStand stand(options);
+    EXPECT_EQ(stand.over(stand.submit("-- true"))["state"], "finished");
+    const std::filesystem::path fillers = small.path() / "fillers";
+    std::filesystem::create_directory(fillers);
+    for (int i = 0; std::ofstream(fillers / fmt::format("{}", i)); ++i) {
+    }
+    std::vector<std::int64_t> jobs;
+    for (int i = 0; i < 20; ++i) jobs.push_back(stand.submit("-- true"));
+    EXPECT_TRUE(stand.wait_until([&] { return stand.get("/healthz")["status"] == "degraded"; }));
+    // For as long as three tries in a row took, after which jobs had failed.
+    std::this_thread::sleep_for(seconds(9));
+    const std::string troubles = stand.get("/healthz")["troubles"].dump();
+    EXPECT_TRUE(has(troubles, "no inodes left")) << troubles;
+    EXPECT_TRUE(has(troubles, "df -i")) << troubles;
+    for (const std::int64_t job : jobs)
+      EXPECT_TRUE(stand.state_of(job) == "queued" || stand.state_of(job) == "starting")
+          << stand.job(job).dump(1);
+    std::filesystem::remove_all(fillers);
+    stand.all_over(jobs);
+    for (const std::int64_t job : jobs) EXPECT_EQ(stand.state_of(job), "finished");
+    EXPECT_EQ(stand.get("/healthz")["status"], "ok") << stand.get("/healthz").dump(1);
+    EXPECT_EQ(stand.stop(), 0);
+    stand.end_processes_of_jobs();
+  }
+  EXPECT_EQ(::umount2(small.path().c_str(), MNT_DETACH), 0);
+}
+
 TEST(DaemonEndToEnd, AGpuThatIsLostAndReturns) {
   StandOptions options;
   options.config = "look_every_s = 0.2\n";

@@ -80,7 +80,7 @@ Launch Stand::launch(const std::string& script) {
 
 JobKey Stand::start(const Launch& launch) {
   const auto started = runner_->start(launch);
-  EXPECT_TRUE(started) << started.error().text();
+  EXPECT_TRUE(started) << started.error().error.text();
   started_.push_back(launch.key);
   return launch.key;
 }

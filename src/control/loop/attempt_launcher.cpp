@@ -1,6 +1,7 @@
 #include "control/loop/attempt_launcher.hpp"
 
 #include <algorithm>
+#include <cerrno>
 
 #include "base/format.hpp"
 #include "control/verdicts/expected_end.hpp"
@@ -159,7 +160,7 @@ void AttemptLauncher::launch(const JobKey& key) {
   const LiveAttempt& attempt = job->attempts.at(key.attempt);
   if (attempt.record.end) return processes_.not_started(key, attempt.record.why);
   const auto command = book_.command(job->record.job());
-  if (!command) return processes_.not_started(key, command.error().text());
+  if (!command) return processes_.not_started(key, command.error().text(), EIO);
   if (!*command) return processes_.not_started(key, "its command is no longer in the store");
   const auto owner = look_up_owner_ ? look_up_owner_(job->record.owner) : job->record.owner;
   if (!owner && job->replica == key.attempt)
@@ -170,8 +171,10 @@ void AttemptLauncher::launch(const JobKey& key) {
     outcome.reason = owner.error().message;
     return processes_.ended(*job, key.attempt, outcome);
   }
-  if (const auto started = runner_.start(launch_of(*job, attempt, *owner, **command)); !started)
-    processes_.not_started(key, started.error().text());
+  if (const auto started = runner_.start(launch_of(*job, attempt, *owner, **command)); !started) {
+    if (shortage_of(started.error().code) != nullptr) lifecycle_.pause_starts();
+    processes_.not_started(key, started.error().error.text(), started.error().code);
+  }
 }
 
 }  // namespace cleave

@@ -245,8 +245,31 @@ void JobLifecycle::apply(LiveJob& job, const JobVerdict& verdict) {
   }
 }
 
+/// Those that were about to be started in the same step count as one.
+void JobLifecycle::pause_starts() {
+  HostShortage& shortage = node_.shortage;
+  if (clock_.steady() < shortage.until) return;
+  shortage.until = clock_.steady() + restart_delay(++shortage.in_row);
+  node_.timers.emplace(shortage.until, JobKey{});  // of no job: the loop wakes, and starts
+}
+
+void JobLifecycle::shortage_is_over(LiveJob& job) {
+  if (clock_.steady() >= node_.shortage.until) node_.shortage.in_row = 0;
+  node_.shortage.waits.erase(job.record.number);
+  job.short_starts = 0;
+}
+
+void JobLifecycle::await_end_of_shortage(LiveJob& job, int code) {
+  ++job.short_starts;
+  node_.shortage.waits[job.record.number] = code;
+}
+
 void JobLifecycle::start_later(LiveJob& job, const JobVerdict& verdict) {
-  ++job.not_started;
+  if (verdict.short_of == 0) {
+    ++job.not_started;
+  } else {
+    await_end_of_shortage(job, verdict.short_of);
+  }
   job.not_before = clock_.steady() + verdict.delay;
   node_.timers.emplace(*job.not_before, JobKey{job.record.number, 0});
   wait_again(job, verdict.reason);
@@ -254,7 +277,11 @@ void JobLifecycle::start_later(LiveJob& job, const JobVerdict& verdict) {
 
 /// The attempt that was to take over from the one that ended does so now, without delay.
 void JobLifecycle::start_again(LiveJob& job, const JobVerdict& verdict) {
-  ++job.record.restarts;
+  if (verdict.short_of == 0) {
+    ++job.record.restarts;
+  } else {
+    await_end_of_shortage(job, verdict.short_of);
+  }
   job.quick_ends = verdict.quick_ends;
   job.record.reason = verdict.reason;
   book_.event("replica-ended",
@@ -341,6 +368,7 @@ void JobLifecycle::drop_over() {
     const LiveJob* job = node_.find(number);
     if (job != nullptr && (!job->attempts.empty() || book_.has_changed(number))) return false;
     node_.jobs.erase(number);
+    node_.shortage.waits.erase(number);
     return true;
   });
 }

@@ -29,6 +29,12 @@ class JobLifecycle {
   /// meanwhile.
   void rebuild(const std::string& why);
 
+  /// The host is short of something: nothing is started for a while, which doubles with each time
+  /// in a row.
+  void pause_starts();
+  /// A process of this job has begun.
+  void shortage_is_over(LiveJob& job);
+
   // Where a job is asked for, it is the first process of several; where an attempt is, each is.
 
   /// Puts the job into the engine's queue, where there is an engine and it waits.
@@ -90,6 +96,7 @@ class JobLifecycle {
   void share_with_processes(const LiveJob& job);
   void out_of_memory(LiveJob& job, const LiveAttempt& attempt, const JobVerdict& verdict);
   void remember_need(const LiveJob& job, const LiveAttempt& attempt);
+  void await_end_of_shortage(LiveJob& job, int code);
   void start_later(LiveJob& job, const JobVerdict& verdict);
   void start_at_its_place(LiveJob& job);
   void signal_now(const JobKey& key);

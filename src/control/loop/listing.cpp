@@ -136,6 +136,9 @@ std::string Listing::why_waits(JobNumber number, const QueueView& queue) const {
   if (!brain_.trouble().empty()) return brain_.trouble();
   if (node_.paused) return "the daemon is paused";
   if (job->not_before) return record.reason;
+  if (clock_.steady() < node_.shortage.until)
+    return fmt::format("the host is short of something: nothing starts for {}",
+                       human(node_.shortage.until - clock_.steady()));
   if (job->place)
     return fmt::format("it is about to start on {}{}", node_.in_words(*job->place),
                        record.several() ? fmt::format(" and {} more", record.places() - 1) : "");
@@ -208,10 +211,26 @@ std::vector<GpuStatus> Listing::gpus() const {
   return all;
 }
 
+/// "a disk is full, or has no inodes left, and 3 jobs wait for that; free ..."
+std::vector<std::string> Listing::shortages() const {
+  std::map<int, std::int64_t> jobs;  // by error number
+  for (const auto& [number, code] : node_.shortage.waits) {
+    const LiveJob* job = node_.find(number);
+    if (job != nullptr && !is_final(job->record.state)) ++jobs[code];
+  }
+  std::vector<std::string> all;
+  for (const auto& [code, count] : jobs)
+    if (const Shortage* shortage = shortage_of(code))
+      all.push_back(fmt::format("{}, and {} job{} for that; {}", shortage->what, count,
+                                count == 1 ? " waits" : "s wait", shortage->remedy));
+  return all;
+}
+
 std::vector<std::string> Listing::troubles() const {
   std::vector<std::string> all;
   if (!book_.writes()) all.push_back(book_.trouble());
   if (!brain_.trouble().empty()) all.push_back(brain_.trouble());
+  std::ranges::move(shortages(), std::back_inserter(all));
   const MigRules mig{settings_.may_switch_mig, brain_.wants_whole_gpus()};
   for (const GpuId id : node_.all_gpus()) {
     const ManagedGpu& gpu = node_.gpu(id);

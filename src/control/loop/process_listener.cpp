@@ -43,6 +43,7 @@ void ProcessListener::began(LiveJob& job, LiveAttempt& attempt, std::int64_t pid
   const std::int64_t number = attempt.record.key.attempt;
   if (attempt.record.began) return;
   attempt.record.began = clock_.wall();
+  lifecycle_.shortage_is_over(job);
   job.not_started = 0;
   book_.note(attempt.record);
   if (job.record.several()) return began_beside_others(job, attempt, pid);
@@ -89,6 +90,7 @@ void ProcessListener::began_beside_others(LiveJob& job, const LiveAttempt& attem
     count += process->record.has_process() ? 1 : 0;
     places += fmt::format("{}{}", places.empty() ? "" : ", ", node_.place_in_words(other));
   }
+  lifecycle_.shortage_is_over(whole);
   whole.not_started = 0;
   whole.record.state = JobState::running;
   whole.record.reason.clear();
@@ -196,10 +198,10 @@ void ProcessListener::supervisor_lost(LiveJob& job, std::int64_t attempt,
   lifecycle_.close(job, attempt, verdict);
 }
 
-void ProcessListener::not_started(const JobKey& key, const std::string& why) {
+void ProcessListener::not_started(const JobKey& key, const std::string& why, int code) {
   LiveJob* job = node_.find(key.job);
   if (job == nullptr || !job->attempts.contains(key.attempt)) return;
-  const AttemptVerdict verdict = judge_not_started(*job, key.attempt, why);
+  const AttemptVerdict verdict = judge_not_started(*job, key.attempt, why, code);
   const AttemptRecord& record = job->attempts.at(key.attempt).record;
   // One that was only to be stopped with another is no news.
   if (!is_final(job->record.state) && record.end != AttemptEnd::gang)

@@ -29,8 +29,9 @@ class ProcessListener {
 
   void ended(LiveJob& job, std::int64_t attempt, const ProcessOutcome& outcome);
   void supervisor_lost(LiveJob& job, std::int64_t attempt, const SupervisorLost& lost);
-  /// Nothing of it ever ran. Does nothing where there is no such attempt.
-  void not_started(const JobKey& key, const std::string& why);
+  /// Nothing of it ever ran; `code` is the system's error number, if it has one. Does nothing where
+  /// there is no such attempt.
+  void not_started(const JobKey& key, const std::string& why, int code = 0);
 
  private:
   void hear(const RunnerEvent& event);

@@ -23,7 +23,7 @@ void StepTaker::take() {
 void StepTaker::take(GpuId id) {
   std::deque<GpuStep>& steps = node_.gpu(id).steps;
   for (std::size_t i = 0; i < steps.size() && !brain_.rebuilding();) {
-    if (!is_ready(node_, id, i) || !prepare_mig(id, steps[i].kind)) {
+    if (is_paused(steps[i].kind) || !is_ready(node_, id, i) || !prepare_mig(id, steps[i].kind)) {
       ++i;
       continue;
     }
@@ -58,6 +58,11 @@ bool StepTaker::take_together(JobNumber process) {
   for (const LiveJob* each : processes) lifecycle_.drop_steps(each->record.number);
   launcher_.start(starts);
   return true;
+}
+
+bool StepTaker::is_paused(GpuStep::Kind step) const {
+  const bool starts = step != GpuStep::Kind::create && step != GpuStep::Kind::destroy;
+  return starts && clock_.steady() < node_.shortage.until;
 }
 
 bool StepTaker::prepare_mig(GpuId gpu, GpuStep::Kind step) {

@@ -34,6 +34,8 @@ class StepTaker {
   bool take_together(JobNumber process);
   /// The place is ready: the job's process ends where it is, and the step becomes a start.
   void hand_over(GpuId gpu, GpuStep& step);
+  /// Whether the host is short of something, so that nothing is started now.
+  [[nodiscard]] bool is_paused(GpuStep::Kind step) const;
   /// Switches MIG mode where the step waits for that.
   bool prepare_mig(GpuId gpu, GpuStep::Kind step);
 

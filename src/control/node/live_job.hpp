@@ -66,6 +66,7 @@ struct LiveJob {
   std::shared_ptr<const MeasuredTimes> measured;
   double done = 0;                     // the share of its work that was reported last
   std::int64_t not_started = 0;        // failed starts in a row
+  std::int64_t short_starts = 0;       // those in a row for which the host was short of something
   std::int64_t quick_ends = 0;         // of a replica: in a row, each soon after its start
   int meeting_port = 0;                // of several: the one that they were given; 0: none yet
   std::optional<JobVerdict> run_end;   // of several: why this run of them ends

@@ -30,6 +30,13 @@ struct PendingVerdict {
   Duration until{};              // without one by then, the process failed by itself
 };
 
+/// The host is short of something (runner/shortage.hpp).
+struct HostShortage {
+  std::int64_t in_row = 0;         // starts that failed for it, each after its delay
+  Duration until{};                // nothing is started before
+  std::map<JobNumber, int> waits;  // jobs that wait for it, with the error number
+};
+
 /// Attempts of which it is kept what they held.
 inline constexpr std::size_t most_past_use = 20'000;
 
@@ -51,6 +58,7 @@ struct NodeState {
   std::deque<ScoredPrediction> predictions;  // of the latest jobs that finished, oldest first
   std::deque<PastUse> past_use;              // of the latest attempts that ended, in any order
   bool paused = false;
+  HostShortage shortage;
   JobNumber last_job = 0;            // the highest number ever given
   std::uint64_t last_operation = 0;  // the number of the last one asked of the executor
 

@@ -29,6 +29,7 @@ struct JobVerdict {
   std::string reason = {};
   std::optional<int> exit_code = {};
   Duration delay = {};
+  int short_of = 0;             // why it starts later: the error number of a shortage of the host
   std::int64_t quick_ends = 0;  // of a replica that is started again: with this one
   bool remembers_need = false;  // what the attempt held is kept for later runs
   friend bool operator==(const JobVerdict&, const JobVerdict&) = default;

@@ -67,12 +67,30 @@ JobVerdict judge_stopped(const LiveJob& job, const LiveAttempt& attempt,
   return judge_stopped(job, attempt, *attempt.record.end, attempt.record.why, exit_code);
 }
 
-JobVerdict judge_unstartable(const LiveJob& job, std::int64_t number, const std::string& why) {
+JobVerdict judge_unstarted_replica(const LiveJob& job, const std::string& why, int code) {
+  JobVerdict verdict = judge_replica(job, std::nullopt, not_started(job, why));
+  if (shortage_of(code) != nullptr) verdict.short_of = code;
+  return verdict;
+}
+
+/// It waits, and neither a retry nor a failed start is counted: the job has no part in it.
+JobVerdict judge_shortage(const LiveJob& job, const Shortage& shortage, const std::string& why) {
+  const Duration delay = restart_delay(job.short_starts + 1);
+  return {.kind = Kind::start_later,
+          .reason = fmt::format("{} waits, since {}, and is tried again after {}: {}", subject(job),
+                                shortage.what, human(delay), why),
+          .delay = delay,
+          .short_of = shortage.code};
+}
+
+JobVerdict judge_unstartable(const LiveJob& job, std::int64_t number, const std::string& why,
+                             int code) {
   const LiveAttempt& attempt = job.attempts.at(number);
   if (is_final(job.record.state)) return {};
   if (attempt.record.end) return judge_stopped(job, attempt, std::nullopt);
   if (another_counts(job, number)) return rebuild("a replica was not started");
-  if (job.record.is_replica()) return judge_replica(job, std::nullopt, not_started(job, why));
+  if (job.record.is_replica()) return judge_unstarted_replica(job, why, code);
+  if (const Shortage* shortage = shortage_of(code)) return judge_shortage(job, *shortage, why);
   return finished(JobState::failed, not_started(job, why), std::nullopt);
 }
 
@@ -145,7 +163,7 @@ AttemptVerdict judge_end(const LiveJob& job, std::int64_t number, const ProcessO
   const auto code = exit_code_of(outcome);
   if (!code)
     return {AttemptEnd::not_started, outcome.reason, std::nullopt,
-            judge_unstartable(job, number, outcome.reason)};
+            judge_unstartable(job, number, outcome.reason, outcome.code)};
   const LiveAttempt& attempt = job.attempts.at(number);
   const bool other = another_counts(job, number);
   const bool starved =
@@ -178,13 +196,17 @@ AttemptVerdict judge_end(const LiveJob& job, std::int64_t number, const ProcessO
   return verdict;
 }
 
+Duration restart_delay(std::int64_t in_row) {
+  Duration delay = first_restart_delay;
+  for (std::int64_t i = 1; i < in_row && delay < longest_restart_delay; ++i) delay *= 2;
+  return std::min(delay, longest_restart_delay);
+}
+
 JobVerdict judge_replica(const LiveJob& job, std::optional<Duration> lasted,
                          const std::string& why) {
   const bool quick = !lasted || *lasted < long_run_of_replica;
   const std::int64_t quick_ends = quick ? job.quick_ends + 1 : 1;
-  Duration delay = first_restart_delay;
-  for (std::int64_t i = 1; i < quick_ends && delay < longest_restart_delay; ++i) delay *= 2;
-  delay = std::min(delay, longest_restart_delay);
+  const Duration delay = restart_delay(quick_ends);
   return {.kind = Kind::start_again,
           .reason = fmt::format("{}, and is started again after {}", why, human(delay)),
           .delay = delay,
@@ -208,7 +230,8 @@ AttemptVerdict judge_lost(const LiveJob& job, std::int64_t number, const Supervi
   return verdict;
 }
 
-AttemptVerdict judge_not_started(const LiveJob& job, std::int64_t number, const std::string& why) {
+AttemptVerdict judge_not_started(const LiveJob& job, std::int64_t number, const std::string& why,
+                                 int code) {
   AttemptVerdict verdict{AttemptEnd::not_started, why, std::nullopt, {}};
   const LiveAttempt& attempt = job.attempts.at(number);
   if (is_final(job.record.state)) return verdict;
@@ -218,7 +241,9 @@ AttemptVerdict judge_not_started(const LiveJob& job, std::int64_t number, const 
   } else if (attempt.record.end) {
     verdict.job = judge_stopped(job, attempt, std::nullopt);
   } else if (job.record.is_replica()) {
-    verdict.job = judge_replica(job, std::nullopt, not_started(job, why));
+    verdict.job = judge_unstarted_replica(job, why, code);
+  } else if (const Shortage* shortage = shortage_of(code)) {
+    verdict.job = judge_shortage(job, *shortage, why);
   } else if (failed_starts >= most_failed_starts) {
     verdict.job = finished(JobState::failed, not_started(job, why), std::nullopt);
   } else {

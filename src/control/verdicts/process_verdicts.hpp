@@ -50,14 +50,17 @@ struct EndRules {
 /// delay doubles with each end in a row that comes soon after the start.
 [[nodiscard]] JobVerdict judge_replica(const LiveJob& job, std::optional<Duration> lasted,
                                        const std::string& why);
+/// Before the next try after so many of them in a row: it doubles with each.
+[[nodiscard]] Duration restart_delay(std::int64_t in_row);
 inline constexpr Duration first_restart_delay = std::chrono::seconds(1);
 inline constexpr Duration longest_restart_delay = std::chrono::minutes(5);
 /// One that ran for so long was well.
 inline constexpr Duration long_run_of_replica = std::chrono::minutes(10);
 
-/// Nothing of it ever ran, for `why`; it is not at fault, and is tried again a few times.
+/// Nothing of it ever ran, for `why`; it is not at fault, and is tried again a few times. Where the
+/// error number is that of a shortage of the host, it is tried for as long as that lasts.
 [[nodiscard]] AttemptVerdict judge_not_started(const LiveJob& job, std::int64_t attempt,
-                                               const std::string& why);
+                                               const std::string& why, int code = 0);
 
 /// A place of whole GPUs without a process of its own is being given up.
 [[nodiscard]] AttemptVerdict judge_given_up(const LiveJob& job, std::int64_t attempt);

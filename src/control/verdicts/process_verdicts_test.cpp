@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cerrno>
 
 #include "base/format.hpp"
 
@@ -429,6 +430,31 @@ TEST(JudgeNotStarted, IsTriedAgainTwiceAndLaterEachTime) {
   job.not_started = 2;
   EXPECT_EQ(text(judge_not_started(job, 1, "the disk is full")),
             "not-started, finish failed: it could not be started: the disk is full");
+}
+
+TEST(JudgeNotStarted, AShortageOfTheHostIsNoFailedStart) {
+  LiveJob job = running();
+  job.not_started = 2;
+  for (const int code : {EAGAIN, ENOMEM, ENOSPC, EMFILE, ENFILE, EDQUOT, ENOBUFS, EIO, ETIMEDOUT}) {
+    const JobVerdict verdict = judge_not_started(job, 1, "refused", code).job;
+    EXPECT_EQ(verdict.kind, JobVerdict::Kind::start_later) << code;
+    EXPECT_EQ(verdict.short_of, code);
+  }
+  for (const int code : {0, ENOENT, EACCES, EPERM, E2BIG, ENOEXEC, ELOOP})
+    EXPECT_EQ(judge_not_started(job, 1, "refused", code).job.kind, JobVerdict::Kind::finish);
+  EXPECT_EQ(
+      text(judge_not_started(job, 1, "mkdir: No space left", ENOSPC)),
+      "not-started, start later: it waits, since a disk is full, or has no inodes left, and is "
+      "tried again after 1.0 s: mkdir: No space left");
+}
+
+TEST(JudgeNotStarted, TheDelayOfAShortageDoublesUpToFiveMinutes) {
+  LiveJob job = running();
+  Duration expected = 1s;
+  for (job.short_starts = 0; job.short_starts < 100; ++job.short_starts) {
+    EXPECT_EQ(judge_not_started(job, 1, "refused", EMFILE).job.delay, expected);
+    expected = std::min<Duration>(expected * 2, 5min);
+  }
 }
 
 TEST(JudgeNotStarted, WhatItWasStoppedForIsStronger) {

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "base/format.hpp"
 #include "runner/job_directory.hpp"
@@ -210,9 +211,10 @@ int supervise(const std::string& directory, std::uint64_t descriptors) {
   auto lock = take_over(lock_descriptor, connection_descriptor);
   if (!lock) return 1;
   places.lock = std::move(*lock);
+  errno = 0;
   auto supervisor = prepare(places, directory);
   if (!supervisor) {
-    say(daemon, SupervisorFailed{supervisor.error().text()});
+    say(daemon, SupervisorFailed{supervisor.error().text(), errno});
     places.lock.close();
     return 1;
   }

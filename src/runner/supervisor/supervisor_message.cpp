@@ -17,7 +17,7 @@ constexpr AskName ask_names[] = {{SupervisorAsk::What::follow, "follow"},
                                  {SupervisorAsk::What::signal, "signal"},
                                  {SupervisorAsk::What::stop, "stop"}};
 constexpr std::int64_t most = std::int64_t{1} << 62;
-constexpr int last_signal = 64;
+constexpr int last_signal = 64, most_error_number = 4095;
 
 struct NamedBody {
   const char* name;
@@ -28,7 +28,7 @@ NamedBody body_of(const SupervisorReady&) {
   return {"ready", Json::object()};
 }
 NamedBody body_of(const SupervisorFailed& failed) {
-  return {"failed", Json{{"reason", shown(failed.reason, 1000)}}};
+  return {"failed", Json{{"reason", shown(failed.reason, 1000)}, {"code", failed.code}}};
 }
 NamedBody body_of(const JobBegan& began) {
   return {"began", Json{{"pid", began.pid}}};
@@ -62,6 +62,12 @@ SupervisorMessage read_state(JsonReader& in) {
   return state;
 }
 
+SupervisorMessage read_failed(JsonReader& in) {
+  SupervisorFailed failed{in.text("reason")};
+  failed.code = static_cast<int>(in.integer_if("code", 0, most_error_number).value_or(0));
+  return failed;
+}
+
 SupervisorMessage read_out_of_memory_seen(JsonReader& in) {
   OutOfMemorySeen seen;
   seen.framework = shown(in.text("framework"), 40);
@@ -76,8 +82,7 @@ struct MessageKind {
 };
 const MessageKind message_kinds[] = {
     {"ready", [](JsonReader&) { return SupervisorMessage(SupervisorReady{}); }},
-    {"failed",
-     [](JsonReader& in) { return SupervisorMessage(SupervisorFailed{in.text("reason")}); }},
+    {"failed", read_failed},
     {"began",
      [](JsonReader& in) { return SupervisorMessage(JobBegan{in.integer("pid", 1, most)}); }},
     {"reports",

@@ -2,7 +2,7 @@
 // The messages between supervisor and daemon over a socket of packets, each one JSON object:
 //
 //   daemon:      {"ask":"follow"}  {"ask":"state"}  {"ask":"signal","signal":10}  {"ask":"stop"}
-//   supervisor:  {"ready":{}}  {"failed":{"reason":".."}}  {"began":{"pid":5}}
+//   supervisor:  {"ready":{}}  {"failed":{"reason":"..","code":28}}  {"began":{"pid":5}}
 //                {"reports":{"reports":[..]}}  {"out_of_memory":{..}}  {"state":{..}}
 //                {"answer":{"refused":".."}}
 //
@@ -31,6 +31,7 @@ struct SupervisorReady {};
 /// It could not, and started nothing.
 struct SupervisorFailed {
   std::string reason;
+  int code = 0;  // the system's error number; 0 where it was not the system that refused
 };
 /// The job's program runs.
 struct JobBegan {

@@ -76,8 +76,16 @@ Result<pid_t> spawn_supervisor(const std::string& program, const std::string& di
   return pid;
 }
 
-/// Empty if it is ready, otherwise why it is not.
-std::string wait_until_ready(int connection, std::chrono::steady_clock::time_point until) {
+/// Why a supervisor is not ready, with the system's error number if it has one.
+struct NotReady {
+  std::string why;
+  int code = 0;
+};
+
+/// Empty if it is ready, otherwise why it is not. One that is too slow, or was killed, is so for
+/// want of something.
+std::optional<NotReady> wait_until_ready(int connection,
+                                         std::chrono::steady_clock::time_point until) {
   while (true) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
                           until - std::chrono::steady_clock::now())
@@ -87,17 +95,18 @@ std::string wait_until_ready(int connection, std::chrono::steady_clock::time_poi
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && errno == EAGAIN) {
       // Only now: a message that came while this process was delayed is read first.
-      if (left <= 0) return "it does not become ready";
+      if (left <= 0) return NotReady{"it does not become ready", ETIMEDOUT};
       pollfd one{connection, POLLIN, 0};
       (void)::poll(&one, 1, static_cast<int>(left));
       continue;
     }
-    if (got <= 0) return "it ended before it was ready";
+    if (got <= 0) return NotReady{"it ended before it was ready", ETIMEDOUT};
     const auto message = parse_message({text, static_cast<std::size_t>(got)});
-    if (!message) return message.error().text();
-    if (std::holds_alternative<SupervisorReady>(*message)) return {};
+    if (!message) return NotReady{message.error().text(), 0};
+    if (std::holds_alternative<SupervisorReady>(*message)) return std::nullopt;
     const auto* failed = std::get_if<SupervisorFailed>(&*message);
-    return failed == nullptr ? "it began with something else" : failed->reason;
+    return failed == nullptr ? NotReady{"it began with something else", 0}
+                             : NotReady{failed->reason, failed->code};
   }
 }
 
@@ -123,6 +132,7 @@ Result<NewJobFolder> make_job_folder(int jobs, const Launch& launch) {
     return std::unexpected(shared.error());
   auto lock = take_job_lock(folder->number());
   if (!lock) return std::unexpected(lock.error());
+  errno = 0;
   if (!*lock) return fail(ErrorKind::infeasible, name, "another process is making this attempt");
   if (const auto written = write_new_file_in(folder->number(), launch_file, launch_text(launch));
       !written)
@@ -132,21 +142,26 @@ Result<NewJobFolder> make_job_folder(int jobs, const Launch& launch) {
   return NewJobFolder{std::move(*folder), std::move(**lock)};
 }
 
-Result<StartedSupervisor> start_supervisor(const std::string& program, const std::string& directory,
-                                           const Descriptor& lock, const SupervisorStart& how) {
+std::expected<StartedSupervisor, NotStarted> start_supervisor(const std::string& program,
+                                                              const std::string& directory,
+                                                              const Descriptor& lock,
+                                                              const SupervisorStart& how) {
   auto connection = make_connection();
-  if (!connection) return std::unexpected(connection.error());
+  if (!connection) return std::unexpected(NotStarted(connection.error(), errno));
   const auto pid = spawn_supervisor(program, directory, connection->theirs.number(), lock.number(),
                                     how.descriptors);
-  if (!pid) return std::unexpected(pid.error());
+  if (!pid) return std::unexpected(NotStarted(pid.error(), errno));
   connection->theirs.close();
-  const std::string trouble =
+  const auto trouble =
       wait_until_ready(connection->ours.number(), std::chrono::steady_clock::now() + how.patience);
-  if (trouble.empty()) return StartedSupervisor{*pid, std::move(connection->ours)};
+  if (!trouble) return StartedSupervisor{*pid, std::move(connection->ours)};
   ::kill(*pid, SIGKILL);
   ::waitpid(*pid, nullptr, 0);
-  return fail(ErrorKind::infeasible, directory,
-              fmt::format("the supervisor does not start: {}", trouble));
+  return std::unexpected(NotStarted({ErrorKind::infeasible,
+                                     directory,
+                                     fmt::format("the supervisor does not start: {}", trouble->why),
+                                     {}},
+                                    trouble->code));
 }
 
 Result<Descriptor> connect_to_supervisor(int folder) {

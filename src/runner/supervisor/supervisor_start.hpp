@@ -10,6 +10,7 @@
 
 #include "runner/descriptor.hpp"
 #include "runner/launch.hpp"
+#include "runner/shortage.hpp"
 
 namespace cleave {
 
@@ -17,7 +18,8 @@ namespace cleave {
 struct NewJobFolder {
   Descriptor folder, lock;
 };
-/// Creates the folder; fails if its name is taken.
+/// Creates the folder; fails if its name is taken. On failure errno says why, and is 0 where it was
+/// not the system that refused.
 [[nodiscard]] Result<NewJobFolder> make_job_folder(int jobs, const Launch& launch);
 
 /// A supervisor that is ready.
@@ -33,10 +35,9 @@ struct SupervisorStart {
 };
 /// Waits until the supervisor says that it is ready, a few milliseconds. On failure it has ended;
 /// may_have_begun() says whether its job had started by then.
-[[nodiscard]] Result<StartedSupervisor> start_supervisor(const std::string& program,
-                                                         const std::string& directory,
-                                                         const Descriptor& lock,
-                                                         const SupervisorStart& how = {});
+[[nodiscard]] std::expected<StartedSupervisor, NotStarted> start_supervisor(
+    const std::string& program, const std::string& directory, const Descriptor& lock,
+    const SupervisorStart& how = {});
 
 /// Connects to the supervisor of this folder. Fails at once if nothing listens there, or a process
 /// that was not of this process's user when it began to listen.
