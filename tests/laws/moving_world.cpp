@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/format.hpp"
+#include "placement/gang_room.hpp"
 
 namespace cleave::laws {
 
@@ -107,7 +108,9 @@ void MovingWorld::tell_what_there_is() {
   }
   for (std::size_t i = events.size(); i > 1; --i)
     std::swap(events[i - 1], events[random_.below(i)]);
-  std::ranges::sort(waiting, [&](std::size_t a, std::size_t b) { return comes_before(a, b); });
+  std::ranges::sort(waiting, [&](std::size_t a, std::size_t b) {
+    return comes_before(static_cast<JobId>(a), static_cast<JobId>(b));
+  });
   for (const std::size_t i : waiting)
     events.emplace_back(Submitted{static_cast<JobId>(i), jobs_[i].request});
   rebuilding_ = true;
@@ -221,20 +224,54 @@ void MovingWorld::carry_out(const CreateInstance& what) {
   gpu_at(what.gpu).instances.push_back({what.placement, Owner::ours, {}});
 }
 
-bool MovingWorld::comes_before(std::size_t job, std::size_t other) const {
-  const auto priority = [&](std::size_t i) {
-    return facts_ == nullptr ? 0 : facts_->priority(static_cast<JobId>(i));
-  };
-  return priority(job) != priority(other) ? priority(job) > priority(other) : job < other;
+bool MovingWorld::comes_before(JobId job, JobId other) const {
+  return rank_of(facts_, job) < rank_of(facts_, other);
+}
+
+std::optional<MovingWorld::Place> MovingWorld::place_of(JobId job) const {
+  const Account& known = jobs_[index(job)];
+  if (known.state != State::running) return std::nullopt;
+  return Place{known.gpu, known.placement};
+}
+
+bool MovingWorld::meet(const Place& a, const Place& b) const {
+  if (a.gpu != b.gpu) return false;
+  if (!a.placement || !b.placement || a.placement == b.placement) return true;
+  return geometry(a.gpu)[*a.placement].conflicts.contains(*b.placement);
+}
+
+int MovingWorld::memory_slices(const Place& place) const {
+  const Geometry& rules = geometry(place.gpu);
+  return place.placement ? rules[*place.placement].profile->memory.value
+                         : rules.model().memory_slices.value;
+}
+
+bool MovingWorld::could_start(JobId job) const {
+  const ResolvedRequest& asked = requests_[jobs_[index(job)].request];
+  for (std::size_t i = 0; i < gpus_.size() && !paused_; ++i) {
+    const Gpu& gpu = gpus_[i];
+    if (gpu.lost || gpu.drained) continue;
+    const Geometry& rules = geometry(static_cast<GpuId>(i));
+    PlacementSet others;
+    for (const Standing& instance : gpu.instances)
+      if (instance.owner != Owner::ours) others.insert(instance.placement);
+    if (asks_for_whole(asked.request)
+            ? others.empty()
+            : asked.candidates[file_.gpus[i].geometry].meets(rules.free(others)))
+      return true;
+  }
+  return false;
 }
 
 void MovingWorld::begins(JobId id, GpuId gpu, std::optional<PlacementId> placement) {
   Account& job = account(id);
   if (!job.begun && keeps_order(*spec_))
     for (std::size_t i = 0; i < jobs_.size(); ++i)
-      if (jobs_[i].state == State::waiting && jobs_[i].its_turn && comes_before(i, index(id)))
+      if (jobs_[i].state == State::waiting && jobs_[i].its_turn &&
+          comes_before(static_cast<JobId>(i), id))
         return violation(fmt::format("job {} overtakes job {}", index(id), i));
   job.begun = true;
+  begun_.push_back(id);
   job.its_turn = true;
   job.state = State::running;
   job.gpu = gpu;
@@ -373,6 +410,13 @@ std::vector<JobId> MovingWorld::waiting() const {
   return all;
 }
 
+std::vector<JobId> MovingWorld::running_jobs() const {
+  std::vector<JobId> all;
+  for (std::size_t i = 0; i < jobs_.size(); ++i)
+    if (jobs_[i].state == State::running) all.push_back(static_cast<JobId>(i));
+  return all;
+}
+
 std::optional<JobId> MovingWorld::any_running() {
   if (running_ == 0) return std::nullopt;
   std::size_t skip = random_.below(running_);
@@ -388,6 +432,14 @@ void MovingWorld::cancel_one() {
   const bool any = all.empty() || random_.uniform() < 0.2;
   const JobId job =
       any ? static_cast<JobId>(random_.below(jobs_.size())) : all[random_.below(all.size())];
+  cancel(job);
+}
+
+void MovingWorld::cancel_waiting() {
+  if (const auto all = waiting(); !all.empty()) cancel(all[random_.below(all.size())]);
+}
+
+void MovingWorld::cancel(JobId job) {
   if (account(job).state == State::waiting) {
     account(job).state = State::ended;
     ++counts_.cancelled;
@@ -404,9 +456,9 @@ void MovingWorld::end_one() {
   tell(Finished{*job});
 }
 
-void MovingWorld::run_out_one() {
+std::optional<JobId> MovingWorld::run_out_one() {
   const auto id = any_running();
-  if (!id) return;
+  if (!id) return std::nullopt;
   const auto had = account(*id).placement ? usable(account(*id)) : std::nullopt;
   leave(*id);
   account(*id).more_than = had;
@@ -414,6 +466,7 @@ void MovingWorld::run_out_one() {
   engine_->on(OutOfMemory{*id, had}, now_, commands_);
   account(*id).request = engine_->request_of(*id);
   carry_out_all();
+  return id;
 }
 
 void MovingWorld::report_one(std::int64_t iteration) {
@@ -461,7 +514,7 @@ void MovingWorld::vanish_one() {
   if (instances.empty()) return;
   const auto at = instances.begin() + static_cast<std::ptrdiff_t>(random_.below(instances.size()));
   if (at->owner != Owner::ours) return;
-  const Standing gone = *at;
+  const Standing gone = std::move(*at);
   for (const JobId job : gone.jobs) evict(job);
   std::erase_if(instances, [&](const Standing& each) { return each.placement == gone.placement; });
   ++counts_.vanished;

@@ -15,6 +15,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/random.hpp"
@@ -37,8 +38,10 @@ class MovingWorld {
 
   void submit(RequestId request);
   void cancel_one();
+  void cancel_waiting();
   void end_one();
-  void run_out_one();
+  /// Which; empty where none runs.
+  std::optional<JobId> run_out_one();
   void report_one(std::int64_t iteration);
   void lose(GpuId gpu);
   void give_back(GpuId gpu);
@@ -57,6 +60,24 @@ class MovingWorld {
   [[nodiscard]] std::size_t gpus() const { return gpus_.size(); }
   [[nodiscard]] std::size_t running() const { return running_; }
   [[nodiscard]] std::vector<JobId> waiting() const;
+  /// By priority, and then by submission.
+  [[nodiscard]] bool comes_before(JobId job, JobId other) const;
+  [[nodiscard]] Outlook outlook(JobId job) const { return engine_->outlook(job); }
+  /// Whether a GPU that takes work has a place for it that only jobs ever hold.
+  [[nodiscard]] bool could_start(JobId job) const;
+  /// Where a job runs; without a placement on a whole GPU.
+  struct Place {
+    GpuId gpu{};
+    std::optional<PlacementId> placement;
+  };
+  /// Empty where it does not run.
+  [[nodiscard]] std::optional<Place> place_of(JobId job) const;
+  /// Whether both hold the same slices.
+  [[nodiscard]] bool meet(const Place& a, const Place& b) const;
+  [[nodiscard]] int memory_slices(const Place& place) const;
+  [[nodiscard]] std::vector<JobId> running_jobs() const;
+  /// The jobs that have begun since this was asked last, in their order.
+  [[nodiscard]] std::vector<JobId> take_begun() { return std::exchange(begun_, {}); }
   [[nodiscard]] const std::vector<std::string>& violations() const { return violations_; }
 
   /// How often things happened, to show that a run was not trivial.
@@ -96,6 +117,7 @@ class MovingWorld {
   };
 
   void tell(const Event& event);
+  void cancel(JobId job);
   void carry_out_all();
   void carry_out(const DestroyInstance& what);
   void carry_out(const CreateInstance& what);
@@ -121,7 +143,6 @@ class MovingWorld {
   [[nodiscard]] Standing* find(GpuId gpu, PlacementId placement);
   [[nodiscard]] const Geometry& geometry(GpuId gpu) const;
   [[nodiscard]] std::optional<MiB> usable(const Account& job) const;
-  [[nodiscard]] bool comes_before(std::size_t job, std::size_t other) const;
   Account& account(JobId job) { return jobs_[index(job)]; }
   Gpu& gpu_at(GpuId gpu) { return gpus_[index(gpu)]; }
   void violation(const std::string& what);
@@ -141,6 +162,7 @@ class MovingWorld {
   std::optional<SchedulerSpec> spec_;
   std::optional<Engine> engine_;
   std::multiset<Instant> wakes_;
+  std::vector<JobId> begun_;
   std::vector<Command> commands_;
   Refusals refusals_;                  // outlives the engines
   std::vector<CreateFailed> refused_;  // of this answer
