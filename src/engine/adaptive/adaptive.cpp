@@ -34,8 +34,8 @@ constexpr auto rows = [] {
 }();
 
 constexpr std::size_t candidates = 8, most_gpus = 16;
-constexpr double least_gain = 0.04;  // of what a GPU gets done as it is
-constexpr double change_s = 0.3;     // to destroy an instance and to make another
+constexpr double least_gain = 0.06;  // of what a GPU gets done as it is
+constexpr double change_s = 1;       // to destroy an instance and to make another
 constexpr double look_ahead = 0.35;  // of the time that the jobs of a GPU take to end
 constexpr double arrivals_ahead =
     2;  // and no further than this number of jobs take to come to each GPU

@@ -9,7 +9,7 @@ namespace cleave {
 
 namespace {
 
-constexpr double change_s = 0.3;  // to destroy an instance and to make another
+constexpr double change_s = 1;  // to destroy an instance and to make another
 
 constexpr double impossible = -1;
 /// What may not be stopped is not left out, whatever others would gain.
