@@ -9,8 +9,6 @@ namespace cleave {
 
 namespace {
 
-constexpr double change_s = 1;  // to destroy an instance and to make another
-
 constexpr double impossible = -1;
 /// What may not be stopped is not left out, whatever others would gain.
 constexpr double never_s = 1e9;

@@ -15,6 +15,9 @@
 
 namespace cleave {
 
+/// Seconds to destroy an instance and to make another.
+inline constexpr double change_s = 1;
+
 /// What it is worth that a job gets something done: its weight, and how much it has to do, which
 /// is worth less the later it comes.
 struct WorkWorth {

@@ -1,0 +1,61 @@
+#pragma once
+// What `adaptive` decides from: which jobs run where, what is known of each, and those that wait.
+// The scheduler writes into it what it hears and does; its parts that choose only read it.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "engine/adaptive/arrival_rate.hpp"
+#include "engine/adaptive/job_ledger.hpp"
+#include "engine/adaptive/waiting_pool.hpp"
+#include "engine/queue/queue_rules.hpp"
+#include "engine/scheduler.hpp"
+#include "engine/seats.hpp"
+
+namespace cleave {
+
+struct Books {
+  /// All that `at_first` refers to must outlive it. `most_disruptions`: of a job within an hour.
+  Books(const SchedulerSetup& at_first, const QueueRules& rules, std::size_t most_disruptions);
+
+  [[nodiscard]] const Geometry& geometry(GpuId gpu) const;
+  [[nodiscard]] std::size_t kind(GpuId gpu) const;
+  /// What is kept of the GPU for jobs of the queue.
+  [[nodiscard]] PlacementSet blocked(GpuId gpu) const;
+  /// Whether the GPU is set aside for others, now or later.
+  [[nodiscard]] bool in_advance(GpuId gpu) const;
+  /// Jobs have come to the GPU or left it.
+  void load_changed(GpuId gpu);
+
+  /// Whether the job is a batch with one instance: those are sized here.
+  [[nodiscard]] bool sized_here(Waiting job) const;
+  [[nodiscard]] bool may_be_disrupted(JobId job) const;
+  /// It is stopped or moved now.
+  void disrupt(JobId job);
+  /// Whether the plan for its GPU has no say about a job that runs.
+  [[nodiscard]] bool pinned(JobId job) const;
+  /// In their order, those whose turn it is; at most this number.
+  [[nodiscard]] std::vector<JobId> first_waiting(std::size_t most) const;
+
+  SchedulerSetup setup;
+  const RequestTable* requests;
+  const JobFacts* facts;
+  bool strict;  // the queue has a say in the order of all jobs
+  std::vector<GpuReservation> advance;
+  std::size_t disruptions;
+  Seats seats;
+  JobLedger ledger;
+  WaitingPool waiting;
+  ArrivalRate arrivals;
+  std::vector<PlacementSet> kept;           // by GPU: for jobs of the queue
+  std::optional<std::int64_t> above;        // only jobs of higher priority, for the moment
+  std::set<std::pair<int, GpuId>> by_load;  // slices that are held, and where
+  std::vector<int> loads;                   // by GPU
+  Instant now{};
+};
+
+}  // namespace cleave

@@ -1,0 +1,106 @@
+#include "engine/adaptive/place_finder.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <tuple>
+
+namespace cleave {
+
+PlaceFinder::PlaceFinder(Books& books) : books_(books) {
+  for (const auto& graph : books.setup.fleet.graphs()) rooms_.emplace_back(graph);
+  for (std::size_t i = 0; i < books.setup.fleet.size(); ++i) {
+    const GpuModel& model = books.geometry(static_cast<GpuId>(i)).model();
+    fleet_slices_ += (model.compute.value + model.memory_slices.value) / 2.0;
+  }
+}
+
+bool PlaceFinder::better(const PricedPlace& a, const PricedPlace& b) {
+  if (a.cost < b.cost * (1 - 1e-9)) return true;
+  if (b.cost < a.cost * (1 - 1e-9)) return false;
+  if (a.lost < b.lost - 1e-9) return true;
+  if (b.lost < a.lost - 1e-9) return false;
+  return std::tie(a.fresh, a.spot.gpu, *a.spot.placement) <
+         std::tie(b.fresh, b.spot.gpu, *b.spot.placement);
+}
+
+void PlaceFinder::look_at(JobId job, GpuId gpu, PlacementSet places,
+                          std::optional<PricedPlace>& best) {
+  const GpuState& state = books_.seats.fleet()[gpu];
+  const Geometry& rules = books_.geometry(gpu);
+  const auto& speed = books_.ledger[job].speed[state.kind];
+  for (const PlacementId place : places& books_.ledger[job].allowed[state.kind]) {
+    const double pace = speed[static_cast<std::size_t>(rules[place].profile_index)];
+    if (!(pace > 0)) continue;
+    PricedPlace here{cost_of(rules, place, pace), 0, !state.idle.contains(place), {gpu, place}};
+    if (best && best->cost < here.cost * (1 - 1e-9)) continue;
+    here.lost = rooms_[state.kind].lost(state.occupied, place);
+    if (!best || better(here, *best)) best = here;
+  }
+}
+
+double PlaceFinder::cost_of(const Geometry& rules, PlacementId place, double pace) const {
+  const Profile& profile = *rules[place].profile;
+  return (1 + price_ * (profile.compute.value + profile.memory.value) / 2.0) / pace;
+}
+
+std::optional<PricedPlace> PlaceFinder::best_place(JobId job) {
+  static_cast<void>(books_.ledger.speeds(job));
+  std::optional<PricedPlace> best;
+  std::set<StateNumber> seen;
+  for (std::size_t i = 0; i < books_.seats.fleet().size(); ++i) {
+    const auto gpu = static_cast<GpuId>(i);
+    const GpuState& state = books_.seats.fleet()[gpu];
+    if (state.absent) continue;
+    const PlacementSet free = books_.seats.fleet().graph(state).free(state.occupied);
+    if (free.empty()) continue;
+    const bool plain = books_.blocked(gpu).empty();
+    if (plain && !seen.insert(books_.seats.fleet().number(gpu)).second) continue;
+    look_at(job, gpu, free - books_.blocked(gpu), best);
+  }
+  return best;
+}
+
+double PlaceFinder::least_cost(JobId job) const {
+  double least = -1;
+  const LedgerJob& known = books_.ledger[job];
+  for (std::size_t i = 0; i < known.speed.size(); ++i) {
+    const Geometry& rules = books_.setup.fleet.graphs()[i]->geometry();
+    for (std::size_t p = 0; p < known.speed[i].size(); ++p) {
+      const PlacementSet places = rules.of_profile(static_cast<int>(p)) & known.allowed[i];
+      if (places.empty() || !(known.speed[i][p] > 0)) continue;
+      const double cost = cost_of(rules, places.first(), known.speed[i][p]);
+      if (least < 0 || cost < least) least = cost;
+    }
+  }
+  return least;
+}
+
+void PlaceFinder::set_price() {
+  const auto gpus = static_cast<double>(books_.seats.fleet().size());
+  const auto known_rate = books_.arrivals.a_second(books_.now);
+  const double rate = known_rate.value_or(0);
+  const double load = std::min(0.98, books_.ledger.seen().mean() * rate / gpus);
+  const double will_wait = std::pow(load, std::sqrt(2 * (gpus + 1))) / (1 - load);
+  const double others = books_.waiting.empty() ? 0 : static_cast<double>(books_.waiting.size() - 1);
+  // The first is followed by others, as far as anything is to be expected.
+  price_ = 0.5 * (known_rate ? others + will_wait : 1) / fleet_slices_;
+}
+
+double PlaceFinder::next_end_s() const {
+  double next = -1;
+  std::size_t left = 256;
+  for (std::size_t i = 0; i < books_.seats.fleet().size(); ++i) {
+    const auto gpu = static_cast<GpuId>(i);
+    if (books_.seats.fleet()[gpu].held.empty()) continue;
+    for (const JobId job : books_.seats.on(gpu)) {
+      if (left-- == 0) return 0;
+      if (!(books_.ledger[job].pace > 0)) continue;
+      const double rest = books_.ledger.rest(job, books_.now) / books_.ledger[job].pace;
+      if (next < 0 || rest < next) next = rest;
+    }
+  }
+  return std::max(0.0, next);
+}
+
+}  // namespace cleave
