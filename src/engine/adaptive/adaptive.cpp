@@ -119,10 +119,10 @@ class Adaptive final : public Scheduler, private QueueHost {
  private:
   /// The job waits or runs.
   void enter(Waiting job) {
-    books_.ledger.enter(job);
+    const bool sized = books_.sized_here(job);
+    books_.ledger.enter(job, sized);
     LedgerJob& known = books_.ledger[job.job];
-    if (!books_.sized_here(job)) known.allowed = (*books_.requests)[job.request].candidates;
-    const bool counts = (known.live || known.stops) && books_.sized_here(job);
+    const bool counts = (known.live || known.stops) && sized;
     if (counts != known.counted) flexible_ += counts ? 1 : -1;
     known.counted = counts;
   }
@@ -201,7 +201,9 @@ class Adaptive final : public Scheduler, private QueueHost {
     wait(job);
   }
 
+  /// Nothing where it does not wait.
   void cancel(JobId job) {
+    if (!books_.ledger.knows(job) || !books_.ledger[job].here || books_.seats.seated(job)) return;
     if (!books_.waiting.contains(job)) unqueue(job);
     books_.waiting.erase(job);
     queue_.erase(job);
@@ -351,9 +353,10 @@ class Adaptive final : public Scheduler, private QueueHost {
     }
     if (starts_ < patience_) return;
     for (const JobId job : books_.waiting.since(starts_ - patience_)) {
-      if (outranked(job) || !runs_where_it_asks(job)) continue;
+      if (outranked(job)) continue;
+      books_.ledger.waited_long(job);
+      if (!runs_where_it_asks(job)) continue;
       books_.waiting.erase(job);
-      books_.ledger[job].due = true;
       due_.insert(job);
       queue({job, books_.ledger[job].request});
     }

@@ -19,36 +19,53 @@ constexpr double told_after_s = 3;
 JobLedger::JobLedger(const SchedulerSetup& setup)
     : setup_(setup), learns_(setup.facts != nullptr && setup.facts->predicts()) {}
 
-void JobLedger::enter(Waiting job) {
+void JobLedger::enter(Waiting job, bool sized) {
   if (jobs_.size() <= index(job.job)) jobs_.resize(index(job.job) + 1);
   LedgerJob& known = jobs_[index(job.job)];
   known.request = job.request;
-  known.cut = false;
+  known.sized = sized;
   known.priority = rank_of(setup_.facts, job.job).priority;
-  known.allowed = setup_.requests[job.request].holds;
-  for (std::size_t kind = 0; kind < known.allowed.size(); ++kind)
-    known.allowed[kind] = known.allowed[kind] | setup_.requests[job.request].candidates[kind];
   if (setup_.facts != nullptr) {
     known.live = setup_.facts->movable(job.job) && !setup_.facts->saves(job.job);
     known.stops = setup_.facts->restartable(job.job) &&
                   (setup_.facts->saves(job.job) || setup_.facts->checkpoint_time(job.job, 0));
-    const std::string* application = setup_.facts->application(job.job);
-    const auto needs = application == nullptr ? needed_.end() : needed_.find(*application);
-    if (needs != needed_.end()) cut(known, needs->second);
   }
   const bool fresh = !std::exchange(known.here, true);
-  learn(job.job);
-  // What cannot be taken back is not given on a guess.
-  if (known.guessed && !known.stops && !known.live) {
-    known.allowed = setup_.requests[job.request].candidates;
-    learn(job.job);
-  }
+  know(job.job);
   if (!fresh) return;
   checkpoints_s_ += checkpoint_s(job.job, 0);
   entered_ += 1;
   if (known.work_s > 0) {
     told_s_ += known.work_s;
     told_ += 1;
+  }
+}
+
+void JobLedger::waited_long(JobId id) {
+  jobs_[index(id)].due = true;
+  know(id);
+}
+
+/// Where it may run, and how fast.
+void JobLedger::know(JobId id) {
+  LedgerJob& job = jobs_[index(id)];
+  const ResolvedRequest& asked = setup_.requests[job.request];
+  job.cut = false;
+  job.allowed = asked.candidates;
+  if (job.sized) {
+    for (std::size_t kind = 0; kind < job.allowed.size(); ++kind)
+      job.allowed[kind] = job.allowed[kind] | asked.holds[kind];
+    const std::string* application =
+        setup_.facts == nullptr ? nullptr : setup_.facts->application(id);
+    const auto needs = application == nullptr ? needed_.end() : needed_.find(*application);
+    // One that has waited for long gets what it asks for.
+    if (needs != needed_.end() && !job.due) cut(job, needs->second);
+  }
+  learn(id);
+  // What cannot be taken back is not given on a guess.
+  if (job.guessed && !job.stops && !job.live) {
+    job.allowed = asked.candidates;
+    learn(id);
   }
 }
 
@@ -122,8 +139,17 @@ void JobLedger::learn(JobId id) {
 }
 
 const RelativeSpeeds& JobLedger::speeds(JobId id) {
-  if (jobs_[index(id)].learnt != lessons_) learn(id);
-  return jobs_[index(id)].speed;
+  LedgerJob& job = jobs_[index(id)];
+  if (job.learnt != lessons_) {
+    // It may be worth more than it asks for, now that its speeds are known.
+    const bool held_back = job.guessed && !job.stops && !job.live;
+    if (held_back) {
+      know(id);
+    } else {
+      learn(id);
+    }
+  }
+  return job.speed;
 }
 
 void JobLedger::runs(JobId id, std::size_t kind, int profile, Instant from) {

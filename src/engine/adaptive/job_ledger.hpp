@@ -37,6 +37,7 @@ struct LedgerJob {
   double pace = 0;    // and how fast; 0: it does not run
   bool saved = false;
   bool here = false;                    // it has not ended
+  bool sized = true;                    // it may have more than it asks for
   std::uint64_t waits_from = 0;         // how many had started then, less for what it waited before
   std::optional<std::uint64_t> waited;  // how many started while it waited, of one that runs
   bool due = false;                     // it has waited for long: it does not make room again
@@ -51,8 +52,10 @@ class JobLedger {
  public:
   explicit JobLedger(const SchedulerSetup& setup);
 
-  /// It waits, or is adopted, with this request.
-  void enter(Waiting job);
+  /// It waits, or is adopted, with this request. `sized`: it may have more than it asks for.
+  void enter(Waiting job, bool sized = true);
+  /// It has waited for so long that it gets what it asks for, and does not make room again.
+  void waited_long(JobId job);
   [[nodiscard]] bool knows(JobId job) const { return index(job) < jobs_.size(); }
   [[nodiscard]] LedgerJob& operator[](JobId job) { return jobs_[index(job)]; }
   [[nodiscard]] const LedgerJob& operator[](JobId job) const { return jobs_[index(job)]; }
@@ -84,6 +87,7 @@ class JobLedger {
   [[nodiscard]] bool learns() const { return learns_; }
 
  private:
+  void know(JobId job);
   void learn(JobId job);
   void cut(LedgerJob& job, MiB needed) const;
   [[nodiscard]] double share(std::size_t kind, int profile) const;
