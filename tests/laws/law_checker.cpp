@@ -591,6 +591,14 @@ void LawChecker::check_disruptions(const RunEvent& event, JobAccount& account) {
               fmt::format("it is disrupted {} times within an hour", account.disruptions.size()));
 }
 
+void LawChecker::check_may_be_saved(const RunEvent& event) {
+  if (!options_.most_disruptions) return;
+  const JobDetails* details = workload_.details_of(workload_.jobs[index(*event.job)]);
+  if (kind_of(details) != JobKind::batch) violation(event, "a service or lease makes room");
+  if (details != nullptr && !details->restartable.value_or(true))
+    violation(event, "it may not be stopped");
+}
+
 void LawChecker::stopped(const RunEvent& event) {
   JobAccount* account = running(event);
   if (account == nullptr) return;
@@ -610,6 +618,7 @@ void LawChecker::checkpointed(const RunEvent& event) {
   if (account == nullptr) return;
   check_made_room(event, *account);
   check_disruptions(event, *account);
+  check_may_be_saved(event);
   const bool begun = event.at > account->begin;
   const Instant written = begun ? event.at + options_.checkpoint / 2 : event.at;
   if (begun && event.until != written) violation(event, "it is not written when it should be");

@@ -48,7 +48,8 @@ struct LawOptions {
   std::optional<std::int64_t> user_jobs{};
   // Only batches make room for others, no more often than this each.
   std::optional<std::int64_t> most_evictions{};
-  // A batch is checkpointed or moved no more often within an hour.
+  // A batch is checkpointed or moved no more often within an hour, and checkpointed only if it may
+  // be stopped; services and leases never are.
   std::optional<std::size_t> most_disruptions{};
   // While one holds, no job of others begins on its GPU or moves there.
   std::vector<GpuReservation> reservations = {};
@@ -140,6 +141,7 @@ class LawChecker final : public RunObserver {
   void ran_out(const RunEvent& event);
   void check_made_room(const RunEvent& event, JobAccount& account);
   void check_disruptions(const RunEvent& event, JobAccount& account);
+  void check_may_be_saved(const RunEvent& event);
   void stopped(const RunEvent& event);
   void checkpointed(const RunEvent& event);
   void migrated(const RunEvent& event);

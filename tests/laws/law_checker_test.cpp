@@ -225,6 +225,17 @@ TEST(LawChecker, RefusesImpossibleJobs) {
       {"it may not be restarted", [](Told& r) { r.at(Kind::finished, 1).kind = Kind::stopped; }},
       {"it may not be restarted",
        [](Told& r) { r.at(Kind::finished, 1).kind = Kind::restarted_early; }},
+      {"it may not be stopped",
+       [](Told& r) {
+         r.options.most_disruptions = 6;
+         r.at(Kind::finished, 1).kind = Kind::checkpointed;
+       }},
+      {"a service or lease makes room",
+       [](Told& r) {
+         r.options.most_disruptions = 6;
+         r.workload.details[r.workload.jobs[1].details].lease = LeaseTerms{};
+         r.at(Kind::finished, 1).kind = Kind::checkpointed;
+       }},
       {"it may not be moved",
        [](Told& r) { r.at(Kind::migrated).job = static_cast<JobId>(1), r.erase(11); }},
       {"it has not run out of memory",

@@ -167,15 +167,15 @@ TEST_P(Laws, Hold) {
   RecordProperty("scenarios", std::to_string(seed - first));
 }
 
-// With services and leases turns are others, and a service may never end or find room; all else
-// holds.
+// With services and leases, in a third of the scenarios beside jobs of several places, turns are
+// others, and a service may never end or find room; all else holds.
 TEST_P(Laws, HoldWithServicesAndLeases) {
   const SchedulerRow& row = *GetParam();
   const std::uint64_t events = setting("CLEAVE_LAW_EVENTS", events_of(row) / 20);
   const std::uint64_t first = setting("CLEAVE_LAW_SEED", 1);
   std::uint64_t seen = 0;
   for (std::uint64_t seed = first; seen < events && !HasFailure(); ++seed) {
-    Scenario scenario = random_scenario(seed, setting("CLEAVE_LAW_JOBS", 600));
+    Scenario scenario = scenario_of(seed, setting("CLEAVE_LAW_JOBS", 600));
     add_kinds(scenario, seed);
     const std::string text = random_spec(row, seed);
     SCOPED_TRACE(fmt::format("CLEAVE_LAW_SEED={} {}", seed, text));
@@ -199,6 +199,40 @@ class OfSeveral final : public RunObserver {
   std::map<RunEvent::Kind, std::size_t> counts;
   std::size_t whole = 0;
 };
+
+/// Counts starts by kind, and of jobs of several places or of whole GPUs.
+class OfKinds final : public RunObserver {
+ public:
+  explicit OfKinds(const Workload& workload) : workload_(workload) {}
+  void on(const RunEvent& event) override {
+    if (event.kind != RunEvent::Kind::started || event.rank.value_or(1) != 1) return;
+    ++started[workload_.kind_of(workload_.jobs[index(*event.job)])];
+    together += event.rank || !event.placement ? 1 : 0;
+  }
+  std::map<JobKind, std::size_t> started;
+  std::size_t together = 0;
+
+ private:
+  const Workload& workload_;
+};
+
+TEST(Scenarios, HoldServicesAndLeasesBesideGangs) {
+  std::size_t of_all = 0;
+  for (std::uint64_t seed = 3; seed <= 300; seed += 3) {
+    Scenario scenario = scenario_of(seed, 600);
+    add_kinds(scenario, seed);
+    OfKinds seen(scenario.workload);
+    scenario.options.observer = &seen;
+    const auto spec = parse_scheduler("adaptive");
+    const auto run = simulate(scenario.fleet, scenario.workload, *spec, scenario.options_of(*spec));
+    ASSERT_TRUE(run) << run.error().text();
+    of_all +=
+        seen.together > 0 && seen.started[JobKind::service] > 0 && seen.started[JobKind::lease] > 0
+            ? 1
+            : 0;
+  }
+  EXPECT_GT(of_all, 20U);
+}
 
 // Laws hold easily if nothing happens.
 TEST(Scenarios, HoldGangsToWhichThingsHappen) {
