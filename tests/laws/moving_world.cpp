@@ -432,14 +432,6 @@ void MovingWorld::cancel_one() {
   const bool any = all.empty() || random_.uniform() < 0.2;
   const JobId job =
       any ? static_cast<JobId>(random_.below(jobs_.size())) : all[random_.below(all.size())];
-  cancel(job);
-}
-
-void MovingWorld::cancel_waiting() {
-  if (const auto all = waiting(); !all.empty()) cancel(all[random_.below(all.size())]);
-}
-
-void MovingWorld::cancel(JobId job) {
   if (account(job).state == State::waiting) {
     account(job).state = State::ended;
     ++counts_.cancelled;
@@ -456,9 +448,9 @@ void MovingWorld::end_one() {
   tell(Finished{*job});
 }
 
-std::optional<JobId> MovingWorld::run_out_one() {
+void MovingWorld::run_out_one() {
   const auto id = any_running();
-  if (!id) return std::nullopt;
+  if (!id) return;
   const auto had = account(*id).placement ? usable(account(*id)) : std::nullopt;
   leave(*id);
   account(*id).more_than = had;
@@ -466,7 +458,6 @@ std::optional<JobId> MovingWorld::run_out_one() {
   engine_->on(OutOfMemory{*id, had}, now_, commands_);
   account(*id).request = engine_->request_of(*id);
   carry_out_all();
-  return id;
 }
 
 void MovingWorld::report_one(std::int64_t iteration) {

@@ -38,10 +38,8 @@ class MovingWorld {
 
   void submit(RequestId request);
   void cancel_one();
-  void cancel_waiting();
   void end_one();
-  /// Which; empty where none runs.
-  std::optional<JobId> run_out_one();
+  void run_out_one();
   void report_one(std::int64_t iteration);
   void lose(GpuId gpu);
   void give_back(GpuId gpu);
@@ -117,7 +115,6 @@ class MovingWorld {
   };
 
   void tell(const Event& event);
-  void cancel(JobId job);
   void carry_out_all();
   void carry_out(const DestroyInstance& what);
   void carry_out(const CreateInstance& what);

@@ -44,7 +44,7 @@ class PatienceLaw {
     static_cast<void>(world_.take_begun());
     due_.clear();
     for (const JobId job : waited_) {
-      if (outranked(job) || may_need_more(job)) {
+      if (outranked(job)) {
         in_the_way_.erase(job);
       } else if (decides && overtaken_[job] >= terms_.patience) {
         due_.push_back(job);
@@ -66,11 +66,6 @@ class PatienceLaw {
   }
   /// Something happened to GPUs: what was expected of them is void.
   void gpus_changed() { in_the_way_.clear(); }
-  /// The job ran out of memory: others of its application may be given more than they ask for,
-  /// and wait for that as long as it takes.
-  void ran_out(JobId job) {
-    if (const std::string* application = facts_.application(job)) outgrown_.insert(*application);
-  }
 
   std::size_t kept = 0, started_after = 0;  // how often things happened
 
@@ -79,11 +74,6 @@ class PatienceLaw {
   /// One of higher priority waits.
   [[nodiscard]] bool outranked(JobId job) const {
     return std::ranges::any_of(waited_, [&](JobId each) { return priority(each) > priority(job); });
-  }
-
-  [[nodiscard]] bool may_need_more(JobId job) const {
-    const std::string* application = facts_.application(job);
-    return application != nullptr && outgrown_.contains(*application);
   }
 
   /// A place is kept for one that comes before it.
@@ -150,7 +140,6 @@ class PatienceLaw {
   std::map<JobId, std::size_t> overtaken_;  // by how many, while it waited
   std::map<JobId, int> in_the_way_;         // memory slices, of those with a kept place
   std::set<JobId> was_due_;
-  std::set<std::string> outgrown_;
   std::size_t ended_ = 0;
   std::vector<JobId> waited_, due_, begun_;  // before this decision, and in it
 };
@@ -214,7 +203,7 @@ class LongRun {
     } else if (what < 0.9) {
       world_.end_one();
     } else if (what < 0.92) {
-      world_.cancel_waiting();
+      world_.cancel_one();
     } else if (what < 0.94) {
       law_->gpus_changed();
       happen_to_gpus();
@@ -235,8 +224,7 @@ class LongRun {
       case 3:
         return world_.vanish_one();
       case 4:
-        if (const auto job = world_.run_out_one()) law_->ran_out(*job);
-        return;
+        return world_.run_out_one();
       default:
         return world_.drain(gpu, false);
     }

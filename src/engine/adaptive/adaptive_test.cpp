@@ -158,6 +158,23 @@ TEST(Adaptive, WhatIsLearntOfSpeedsChangesTheSizesOfThoseThatWait) {
   EXPECT_EQ(run_beside(3), 1U);
 }
 
+TEST(Adaptive, WhatMayNotBeInterruptedIsGivenMoreThanItAsksForOnceItsSpeedsAreLearnt) {
+  const auto slices = [](std::optional<double> bend) {
+    AdaptiveWorld world("adaptive", "1xA100-40GB", {.predicted = true});
+    AdaptiveJob job = stays(elastic(0s));
+    job.application = "a";
+    world.submit(0, stays(of_time(0s)));
+    world.submit(1, job);
+    if (bend) world.facts().bends["a"] = *bend;
+    world.wait(100s);
+    world.finish(0);
+    return world.slices(1);
+  };
+  EXPECT_EQ(slices(std::nullopt), 1);
+  EXPECT_EQ(slices(0), 1);
+  EXPECT_EQ(slices(3), 7);
+}
+
 TEST(Adaptive, WhatAJobReportsSaysWhatItHasLeft) {
   const auto is_displaced = [](std::optional<double> progress) {
     AdaptiveWorld world("adaptive");
@@ -309,6 +326,17 @@ TEST(Adaptive, AJobThatIsCancelledWhileItRunsLeavesItsPlace) {
   world.submit(1, of_time(1000s));
   world.cancel(0);
   EXPECT_TRUE(world.runs(1));
+}
+
+TEST(Adaptive, ACancellationOfAJobThatRunsChangesNothing) {
+  AdaptiveWorld world("adaptive");
+  world.submit(0, of_time(longest));
+  world.wait(100s);
+  world.tell(Cancelled{JobId{0}});
+  EXPECT_TRUE(world.runs(0));
+  world.submit(1, of_time(20s));
+  EXPECT_TRUE(world.runs(1)) << "the first may still be stopped";
+  EXPECT_EQ(world.of(0).saved, 1U);
 }
 
 // Memory.
