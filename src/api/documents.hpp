@@ -89,6 +89,7 @@ struct ApiJob {
   std::optional<double> energy;  // J; not measured yet
   std::optional<std::string> application, ran_on;
   // In the answer about a single job only.
+  std::optional<std::string> why_size;
   std::optional<LeaseTerms> lease;
   std::vector<std::string> command;
   std::string directory;
@@ -312,6 +313,10 @@ inline constexpr auto fields_of<ApiJob> = std::tuple{
                    "measured of the application, as measured of it on other profiles, by the "
                    "trained model, or as a guess from one profile",
            .words = time_source_names}),
+    field("why_size", &ApiJob::why_size,
+          {.help = "Why its instance is as large as it is, in words; null where the scheduler does "
+                   "not say so",
+           .use = FieldUse::whole}),
     field("attempts", &ApiJob::attempts, {.help = "Attempts started so far", .least = 0}),
     field("early_restarts", &ApiJob::early_restarts,
           {.help = "Restarts in the last day before its memory would have run out", .least = 0}),

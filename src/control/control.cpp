@@ -326,6 +326,10 @@ std::string Control::why_waits(JobNumber number) {
   return parts_->listing.why_waits(number, *parts_->queue);
 }
 
+std::string Control::why_size(JobNumber number) const {
+  return parts_->listing.why_size(number);
+}
+
 const LearntProfiles& Control::learnt() const {
   return parts_->node.applications.learnt();
 }

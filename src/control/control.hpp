@@ -118,6 +118,9 @@ class Control {
   /// Why a queued job waits, in words. Works the queue out once a step, so that asking for every
   /// job of a listing is cheap.
   [[nodiscard]] std::string why_waits(JobNumber number);
+  /// Why the instance of a job is as large as it is, in words; empty where the scheduler does not
+  /// say so.
+  [[nodiscard]] std::string why_size(JobNumber number) const;
   /// What jobs taught of their applications, by user.
   [[nodiscard]] const LearntProfiles& learnt() const;
   /// How far predicted times were off, of the latest jobs that finished: of all users, or of one.

@@ -54,8 +54,10 @@ struct Outlook {
     std::uint32_t places = 1;              // of a job of several: this is the first of them
   };
   std::optional<Kept> kept;
-  bool user_at_limit = false;  // its user has as many jobs running as the queue allows
-  std::string_view order;      // what goes before the order of submission; empty: nothing
+  bool user_at_limit = false;     // its user has as many jobs running as the queue allows
+  std::string_view order;         // what goes before the order of submission; empty: nothing
+  bool waits_for_better = false;  // there is room, but a better place is expected soon
+  std::string_view size;          // why its instance is as large as it is; empty: it asks for that
 };
 
 /// All that a scheduler is told.

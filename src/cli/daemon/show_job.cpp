@@ -156,6 +156,7 @@ void print_job(const ApiJob& job, Instant now) {
   if (job.instance) {
     line("where", where_text(job));
     if (job.places == 1) line("device", visible(job.instance->device));
+    if (!job.is_over()) line("size", visible(job.why_size.value_or("")));
   }
   line("asked for", visible(job.asked));
   if (job.asks_now != job.asked && job.attempts > 1) line("asks now for", visible(job.asks_now));

@@ -357,7 +357,12 @@ void Brain::admit(Processes job) {
 Brain::Outlook Brain::outlook(const LiveJob& job) const {
   if (!active() || !job.id) return {};
   const cleave::Outlook told = parts_->engine->outlook(*job.id);
-  Outlook outlook{{}, {}, told.user_at_limit, std::string(told.order)};
+  Outlook outlook{{},
+                  {},
+                  told.user_at_limit,
+                  std::string(told.order),
+                  told.waits_for_better,
+                  std::string(told.size)};
   if (!told.kept) return outlook;
   outlook.kept = JobPlace{told.kept->gpu, told.kept->placement};
   if (told.kept->from) outlook.in = std::max(Duration{}, *told.kept->from - clock_->engine_time());

@@ -119,10 +119,12 @@ class Brain {
   [[nodiscard]] JobNumber number_of(JobId id) const;
   /// What the scheduler says of a job that waits, for people.
   struct Outlook {
-    std::optional<JobPlace> kept;  // a place for it alone
-    std::optional<Duration> in;    // until it is expected to be free, where that is known
-    bool user_at_limit = false;    // its user has as many jobs running as the queue allows
-    std::string order;             // what goes before the order of submission; empty: nothing
+    std::optional<JobPlace> kept;   // a place for it alone
+    std::optional<Duration> in;     // until it is expected to be free, where that is known
+    bool user_at_limit = false;     // its user has as many jobs running as the queue allows
+    std::string order;              // what goes before the order of submission; empty: nothing
+    bool waits_for_better = false;  // there is room, but a better place is expected soon
+    std::string size;               // why its instance is as large as it is; empty: not said
   };
   /// Nothing where the engine does not know the job.
   [[nodiscard]] Outlook outlook(const LiveJob& job) const;

@@ -297,6 +297,8 @@ TEST_F(DefaultSchedulerTest, JobsThatWouldBeginAgainAreNotStopped) {
 TEST_F(DefaultSchedulerTest, SaysInWhichOrderJobsWait) {
   static_cast<void>(short_ones_come(Keeps::unsaid, false));
   EXPECT_EQ(brain.outlook(*node.state.find(2)).order, "what is left of the jobs, the least first");
+  EXPECT_EQ(brain.outlook(*node.state.find(1)).size,
+            "what it asks for, since nothing is known of its speeds");
 }
 
 TEST_F(BrainTest, SchedulersKnowWhoseJobsAre) {

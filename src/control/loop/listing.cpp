@@ -152,6 +152,9 @@ std::string Listing::why_waits(JobNumber number, const QueueView& queue) const {
   std::string why =
       outlook.user_at_limit ? "its user has as many jobs running as the queue allows"
       : record.several() ? fmt::format("it waits until {} are free at a time", text(record.request))
+      : outlook.waits_for_better
+          ? "there is room for it, but a better place is expected to be free "
+            "soon enough to end it earlier"
       : has_room(record.request, queue)
           ? fmt::format("there is room for it, but {} has not started it yet", brain_.scheduler())
           : "no GPU has room for it now";
@@ -166,6 +169,11 @@ std::string Listing::why_waits(JobNumber number, const QueueView& queue) const {
     why += fmt::format("; {} job{} before it", before, before == 1 ? " waits" : "s wait");
   }
   return why + closed_gpus() + reserved_gpus();
+}
+
+std::string Listing::why_size(JobNumber number) const {
+  const LiveJob* job = node_.find(number);
+  return job == nullptr || !job->place ? std::string() : brain_.outlook(*job).size;
 }
 
 /// "; GPU 0 is reserved for ann"

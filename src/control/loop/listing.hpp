@@ -44,6 +44,8 @@ class Listing {
   [[nodiscard]] QueueView queue() const;
   /// Why a job waits that has not started; empty for others.
   [[nodiscard]] std::string why_waits(JobNumber number, const QueueView& queue) const;
+  /// Why the instance of a job that has one is as large as it is; empty where that is not said.
+  [[nodiscard]] std::string why_size(JobNumber number) const;
 
  private:
   [[nodiscard]] std::optional<ExpectedEnd> expected_end_of(const LiveJob& process,

@@ -299,6 +299,8 @@ void Service::reply_with_job(const ApiCallPtr& call, JobNumber number, std::stri
   ApiJob view = job_view(*record, latest, indices);
   if (std::string why = doors_.control.why_waits(number); !why.empty())
     view.reason = std::move(why);
+  if (std::string why = doors_.control.why_size(number); !why.empty())
+    view.why_size = std::move(why);
   if (*command) {
     view.command = (*command)->argv;
     view.directory = (*command)->working_directory;

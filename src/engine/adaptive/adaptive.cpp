@@ -107,9 +107,10 @@ class Adaptive final : public Scheduler, private QueueHost {
   }
 
   Outlook outlook(JobId job) const override {
-    if (!books_.waiting.contains(job)) return queue_.outlook(job);
-    Outlook own;
-    own.order = "what is left of the jobs, the least first";
+    Outlook own = books_.waiting.contains(job) ? Outlook{} : queue_.outlook(job);
+    if (books_.waiting.contains(job)) own.order = "what is left of the jobs, the least first";
+    own.waits_for_better = wait_for_better_.contains(job);
+    own.size = why_size(job);
     return own;
   }
   void ends_soon(JobId job) const override { books_.seats.leaves_soon(job); }
@@ -117,6 +118,17 @@ class Adaptive final : public Scheduler, private QueueHost {
   bool seats_all(RequestId request) override { return queue_.could_seat(*this, request); }
 
  private:
+  [[nodiscard]] std::string_view why_size(JobId job) const {
+    if (!books_.ledger.knows(job) || !books_.ledger[job].here || !books_.ledger[job].sized)
+      return {};
+    const LedgerJob& known = books_.ledger[job];
+    if (known.cut) return "others of its application ran out of memory on less";
+    if (known.stops || known.live)
+      return "the best use of the GPU by all jobs that run and wait; it may change";
+    if (known.guessed) return "what it asks for, since nothing is known of its speeds";
+    return "where a unit of its work cost least when it started, at the price of a slice then";
+  }
+
   /// The job waits or runs.
   void enter(Waiting job) {
     const bool sized = books_.sized_here(job);
@@ -206,6 +218,7 @@ class Adaptive final : public Scheduler, private QueueHost {
     if (!books_.ledger.knows(job) || !books_.ledger[job].here || books_.seats.seated(job)) return;
     if (!books_.waiting.contains(job)) unqueue(job);
     books_.waiting.erase(job);
+    wait_for_better_.erase(job);
     queue_.erase(job);
     forget(job);
   }
@@ -283,6 +296,7 @@ class Adaptive final : public Scheduler, private QueueHost {
     known.waited = starts_ - std::min(starts_, known.waits_from);
     ++running_;
     ++starts_;
+    wait_for_better_.erase(job);
     double delay_s = change_s;
     if (spot.placement && known.saved)
       delay_s += books_.ledger.checkpoint_s(job, books_.kind(spot.gpu)) / 2;
@@ -401,6 +415,7 @@ class Adaptive final : public Scheduler, private QueueHost {
 
   void place_for_good(std::vector<Command>& commands) {
     if (books_.waiting.empty()) return;
+    wait_for_better_.clear();
     finder_.set_price();
     const double next_end = finder_.next_end_s();
     // None of lower priority takes what a job leaves that waits for something better.
@@ -420,6 +435,7 @@ class Adaptive final : public Scheduler, private QueueHost {
       if (may_pass &&
           rest * place->cost > rest * finder_.least_cost(job) + 0.3 * next_end * passed) {
         passed += 1;
+        wait_for_better_.insert(job);
         continue;
       }
       start_pooled(job, place->spot, commands);
@@ -597,6 +613,7 @@ class Adaptive final : public Scheduler, private QueueHost {
   ServedQueue queue_;
   std::set<JobId> due_;                           // those that wait there for having waited
   std::multiset<std::int64_t> queue_priorities_;  // of those that wait there
+  std::set<JobId> wait_for_better_;               // than what is free
   std::set<GpuId> kept_on_, touched_;
   std::uint64_t patience_, starts_ = 0;
   std::size_t running_ = 0;

@@ -439,6 +439,57 @@ TEST(Adaptive, AReservedGpuIsLeftToItsUser) {
   EXPECT_EQ(world.place(2), "0 7g.40gb@0");
 }
 
+// What is said of it.
+
+TEST(Adaptive, AJobThatWaitsForABetterPlaceSaysSo) {
+  AdaptiveWorld world("adaptive");
+  AdaptiveJob ends_soon = stays(of_time(10s));
+  ends_soon.request = {ByProfile{"4g.20gb"}, {}};
+  ends_soon.bend = 0;
+  world.submit(0, ends_soon);
+  ASSERT_EQ(world.slices(0), 4);
+  world.wait(1s);
+  world.submit(1, stays(elastic(longest)));
+  EXPECT_FALSE(world.runs(1)) << "three slices are free";
+  EXPECT_TRUE(world.outlook(1).waits_for_better);
+  EXPECT_FALSE(world.outlook(1).order.empty());
+  world.wait(9s);
+  world.finish(0);
+  EXPECT_EQ(world.place(1), "0 7g.40gb@0");
+  EXPECT_FALSE(world.outlook(1).waits_for_better);
+  EXPECT_FALSE(world.outlook(1).size.empty());
+  world.finish(1);
+  EXPECT_TRUE(world.outlook(1).size.empty());
+}
+
+TEST(Adaptive, AJobThatWasHeldToWhatItAsksForGrowsOnceItsSpeedsAreLearnt) {
+  for (const bool learnt : {false, true}) {
+    AdaptiveWorld world("adaptive", "1xA100-40GB", {.predicted = true});
+    AdaptiveJob small;
+    small.saves = false;
+    world.submit(0, small);  // on the whole GPU
+    small.request = {ByProfile{"1g.5gb"}, {}};
+    small.application = "resnet";
+    world.submit(1, small);
+    ASSERT_FALSE(world.runs(1));
+    EXPECT_EQ(world.outlook(1).size, "what it asks for, since nothing is known of its speeds");
+    if (learnt) world.facts().bends["resnet"] = 1;
+    world.finish(0);
+    ASSERT_TRUE(world.runs(1));
+    EXPECT_EQ(world.slices(1) > 1, learnt);
+  }
+}
+
+TEST(Adaptive, ACancellationOfAJobThatRunsChangesNothing) {
+  AdaptiveWorld world("adaptive");
+  world.submit(0, of_time(longest));
+  world.tell(Cancelled{JobId{0}});
+  world.tell(Cancelled{JobId{7}});  // it was never heard of
+  world.submit(1, of_time(20s));
+  EXPECT_TRUE(world.runs(1)) << "the first may still be stopped for it";
+  EXPECT_EQ(world.of(0).saved, 1U);
+}
+
 // The bound on overtaking.
 
 TEST(Adaptive, AfterItsPatienceAPlaceIsKeptForAJobAndItIsNoMoreStopped) {
