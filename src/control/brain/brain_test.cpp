@@ -298,7 +298,7 @@ TEST_F(DefaultSchedulerTest, SaysInWhichOrderJobsWait) {
   static_cast<void>(short_ones_come(Keeps::unsaid, false));
   EXPECT_EQ(brain.outlook(*node.state.find(2)).order, "what is left of the jobs, the least first");
   EXPECT_EQ(brain.outlook(*node.state.find(1)).size,
-            "what it asks for, since nothing is known of its speeds");
+            "where a unit of its work cost least when it started, at the price of a slice then");
 }
 
 TEST_F(BrainTest, SchedulersKnowWhoseJobsAre) {

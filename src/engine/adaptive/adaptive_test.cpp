@@ -462,34 +462,6 @@ TEST(Adaptive, AJobThatWaitsForABetterPlaceSaysSo) {
   EXPECT_TRUE(world.outlook(1).size.empty());
 }
 
-TEST(Adaptive, AJobThatWasHeldToWhatItAsksForGrowsOnceItsSpeedsAreLearnt) {
-  for (const bool learnt : {false, true}) {
-    AdaptiveWorld world("adaptive", "1xA100-40GB", {.predicted = true});
-    AdaptiveJob small;
-    small.saves = false;
-    world.submit(0, small);  // on the whole GPU
-    small.request = {ByProfile{"1g.5gb"}, {}};
-    small.application = "resnet";
-    world.submit(1, small);
-    ASSERT_FALSE(world.runs(1));
-    EXPECT_EQ(world.outlook(1).size, "what it asks for, since nothing is known of its speeds");
-    if (learnt) world.facts().bends["resnet"] = 1;
-    world.finish(0);
-    ASSERT_TRUE(world.runs(1));
-    EXPECT_EQ(world.slices(1) > 1, learnt);
-  }
-}
-
-TEST(Adaptive, ACancellationOfAJobThatRunsChangesNothing) {
-  AdaptiveWorld world("adaptive");
-  world.submit(0, of_time(longest));
-  world.tell(Cancelled{JobId{0}});
-  world.tell(Cancelled{JobId{7}});  // it was never heard of
-  world.submit(1, of_time(20s));
-  EXPECT_TRUE(world.runs(1)) << "the first may still be stopped for it";
-  EXPECT_EQ(world.of(0).saved, 1U);
-}
-
 // The bound on overtaking.
 
 TEST(Adaptive, AfterItsPatienceAPlaceIsKeptForAJobAndItIsNoMoreStopped) {
