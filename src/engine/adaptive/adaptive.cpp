@@ -82,6 +82,7 @@ class Adaptive final : public Scheduler, private QueueHost {
   void settle(Instant now, std::vector<Command>& commands) override {
     books_.now = now;
     if (!std::exchange(look_again_, false)) return;
+    wait_for_better_.clear();
     queue_those_due();
     if (!books_.waiting.empty() && !queue_priorities_.empty() &&
         books_.waiting.highest_priority() > *queue_priorities_.rbegin())
@@ -415,7 +416,6 @@ class Adaptive final : public Scheduler, private QueueHost {
 
   void place_for_good(std::vector<Command>& commands) {
     if (books_.waiting.empty()) return;
-    wait_for_better_.clear();
     finder_.set_price();
     const double next_end = finder_.next_end_s();
     // None of lower priority takes what a job leaves that waits for something better.

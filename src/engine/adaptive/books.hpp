@@ -18,6 +18,7 @@
 
 namespace cleave {
 
+/// Written by the scheduler alone; speeds are worked out when they are first asked for.
 struct Books {
   /// All that `at_first` refers to must outlive it. `most_disruptions`: of a job within an hour.
   Books(const SchedulerSetup& at_first, const QueueRules& rules, std::size_t most_disruptions);

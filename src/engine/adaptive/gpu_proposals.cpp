@@ -50,9 +50,14 @@ PlanJob GpuProposals::as_newcomer(JobId job, GpuId gpu, std::int64_t base) {
   as.speed = books_.ledger.speeds(job)[books_.kind(gpu)];
   as.allowed = known.allowed[books_.kind(gpu)] - books_.blocked(gpu);
   as.checkpoint_s = books_.ledger.mean_checkpoint_s();
-  as.restore_s = known.saved
-                     ? books_.ledger.checkpoint_s(job, books_.kind(gpu)) / (known.pace > 0 ? 1 : 2)
-                     : 0;
+  // One that runs elsewhere is saved and restored, unless a replica takes over; one that was saved
+  // is restored only.
+  const double checkpoint_s = books_.ledger.checkpoint_s(job, books_.kind(gpu));
+  if (known.pace > 0) {
+    as.restore_s = known.live ? 0 : checkpoint_s;
+  } else if (known.saved) {
+    as.restore_s = checkpoint_s / 2;
+  }
   return as;
 }
 
@@ -200,10 +205,7 @@ std::optional<GpuProposal> GpuProposals::best_move() {
       if (mover.gpu == to) continue;
       GpuProposal without = propose(mover.gpu, {}, mover.job);
       const JobId one[] = {mover.job};
-      const bool live = books_.ledger[mover.job].live;
-      const bool saved = std::exchange(books_.ledger[mover.job].saved, !live);
       GpuProposal with = propose(to, one);
-      books_.ledger[mover.job].saved = saved;
       const auto moved = std::ranges::find(with.jobs, mover.job);
       if (moved == with.jobs.end() ||
           !with.plan.places[static_cast<std::size_t>(moved - with.jobs.begin())])
