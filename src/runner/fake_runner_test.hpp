@@ -55,6 +55,11 @@ class FakeJobs {
     const auto found = begun_.find(job);
     return found == begun_.end() ? 0 : found->second;
   }
+  /// Attempts of this job that were started and not forgotten.
+  [[nodiscard]] std::size_t folders(std::int64_t job) const {
+    return static_cast<std::size_t>(std::ranges::count_if(
+        attempts_, [job](const auto& each) { return each.first.job == job; }));
+  }
   /// Whether a program of this job has ended well by itself, with all its work done.
   [[nodiscard]] bool completed(std::int64_t job) const { return completed_.contains(job); }
   /// The launch of an attempt that was started and not forgotten.

@@ -70,6 +70,30 @@ TEST_F(Loop, AJobThatFailsIsRunAgainAsOftenAsItMay) {
   EXPECT_EQ(attempts(number).size(), 3U);
 }
 
+/// Without a wait that would be thousands of attempts.
+TEST_F(Loop, WhatEndsAtOnceIsRunAgainLessAndLessOften) {
+  NewJob fails = sized("1g.5gb"), lost = sized("1g.5gb");
+  fails.spec.retries = 1000;
+  lost.spec.restartable = true;
+  const JobNumber first = submit(fails), second = submit(lost);
+  FakeCourse failing, killed;
+  failing.runs = 10ms;
+  failing.outcome.code = 1;
+  killed.lost = 10ms;
+  for (std::int64_t attempt = 1; attempt < 400; ++attempt) {
+    jobs.plan({first, attempt}, failing);
+    jobs.plan({second, attempt}, killed);
+  }
+  run(5min);
+  EXPECT_EQ(attempts(first).size(), 9U) << "after 0, 1, 3, 7, .. 255 s";
+  EXPECT_EQ(attempts(second).size(), 9U);
+  EXPECT_EQ(record(first).state, JobState::queued);
+  run(24h);
+  EXPECT_NEAR(static_cast<double>(attempts(second).size()), 24 * 12 + 8, 3);
+  EXPECT_EQ(runner->kept_bytes({second, 1}), 0) << "the outputs of old attempts are gone";
+  EXPECT_EQ(jobs.folders(second), 20U);
+}
+
 TEST_F(Loop, AJobThatFailsWithItsGpuIsLostAndNotAtFault) {
   run(1s);
   NewJob again = sized("1g.5gb");

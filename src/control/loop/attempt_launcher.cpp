@@ -175,6 +175,9 @@ void AttemptLauncher::launch(const JobKey& key) {
     if (shortage_of(started.error().code) != nullptr) lifecycle_.pause_starts();
     processes_.not_started(key, started.error().error.text(), started.error().code);
   }
+  // Where it is not there, or cannot be removed, that is no matter: the rest goes with the job.
+  if (key.attempt > most_attempt_folders)
+    static_cast<void>(runner_.forget({key.job, key.attempt - most_attempt_folders}));
 }
 
 }  // namespace cleave

@@ -15,6 +15,9 @@ struct PlacedStep {
   GpuStep step;
 };
 
+/// Of the latest attempts of a job; those of earlier ones go, with their outputs.
+inline constexpr std::int64_t most_attempt_folders = 20;
+
 /// Starts attempts.
 class AttemptLauncher {
  public:

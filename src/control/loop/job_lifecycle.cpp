@@ -226,8 +226,12 @@ void JobLifecycle::apply(LiveJob& job, const JobVerdict& verdict) {
       return finish(job, verdict.state, verdict.reason, verdict.exit_code);
     case JobVerdict::Kind::retry:
       ++job.record.failures;
-      return wait_again(job, verdict.reason);
+      [[fallthrough]];
     case JobVerdict::Kind::wait_again:
+      if (verdict.delay > Duration{}) {
+        job.quick_ends = verdict.quick_ends;
+        rest(job, verdict.delay);
+      }
       return wait_again(job, verdict.reason);
     case JobVerdict::Kind::start_later:
       return start_later(job, verdict);
@@ -264,14 +268,18 @@ void JobLifecycle::await_end_of_shortage(LiveJob& job, int code) {
   node_.shortage.waits[job.record.number] = code;
 }
 
+void JobLifecycle::rest(LiveJob& job, Duration delay) {
+  job.not_before = clock_.steady() + delay;
+  node_.timers.emplace(*job.not_before, JobKey{job.record.number, 0});
+}
+
 void JobLifecycle::start_later(LiveJob& job, const JobVerdict& verdict) {
   if (verdict.short_of == 0) {
     ++job.not_started;
   } else {
     await_end_of_shortage(job, verdict.short_of);
   }
-  job.not_before = clock_.steady() + verdict.delay;
-  node_.timers.emplace(*job.not_before, JobKey{job.record.number, 0});
+  rest(job, verdict.delay);
   wait_again(job, verdict.reason);
 }
 
@@ -291,8 +299,7 @@ void JobLifecycle::start_again(LiveJob& job, const JobVerdict& verdict) {
     job.record.state = JobState::starting;
     return book_.note(job);
   }
-  job.not_before = clock_.steady() + verdict.delay;
-  node_.timers.emplace(*job.not_before, JobKey{job.record.number, 0});
+  rest(job, verdict.delay);
   job.record.state = job.place ? JobState::starting : JobState::queued;
   book_.note(job);
   if (!job.place || !job.place->placement) return;

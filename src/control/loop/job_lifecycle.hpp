@@ -97,6 +97,8 @@ class JobLifecycle {
   void out_of_memory(LiveJob& job, const LiveAttempt& attempt, const JobVerdict& verdict);
   void remember_need(const LiveJob& job, const LiveAttempt& attempt);
   void await_end_of_shortage(LiveJob& job, int code);
+  /// It does not enter the queue before.
+  void rest(LiveJob& job, Duration delay);
   void start_later(LiveJob& job, const JobVerdict& verdict);
   void start_at_its_place(LiveJob& job);
   void signal_now(const JobKey& key);

@@ -110,6 +110,7 @@ void JobLifecycle::share_with_processes(const LiveJob& job) {
     if (process == &job) continue;
     process->record.failures = job.record.failures;
     process->not_started = job.not_started;
+    process->quick_ends = job.quick_ends;
     process->short_starts = job.short_starts;
   }
 }

@@ -191,7 +191,9 @@ void ProcessListener::supervisor_lost(LiveJob& job, std::int64_t attempt,
   // It may have died after the job began and before that was told.
   AttemptRecord& known = job.attempts.at(attempt).record;
   if (lost.began && !known.began) known.began = known.started;
-  const AttemptVerdict verdict = judge_lost(job, attempt, lost);
+  std::optional<Duration> lasted;
+  if (known.began) lasted = clock_.wall() - *known.began;
+  const AttemptVerdict verdict = judge_lost(job, attempt, lost, lasted);
   if (!is_final(job.record.state))
     book_.event("job-lost", fmt::format("{}: {}", NodeState::in_words(job.record), verdict.why),
                 &job, known.gpu);

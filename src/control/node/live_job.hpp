@@ -64,11 +64,11 @@ struct LiveJob {
   SpeedTable reported;
   /// Of its application; null where it says none. Follows what is learnt.
   std::shared_ptr<const MeasuredTimes> measured;
-  double done = 0;                     // the share of its work that was reported last
-  std::int64_t not_started = 0;        // failed starts in a row
-  std::int64_t short_starts = 0;       // those in a row for which the host was short of something
-  std::int64_t quick_ends = 0;         // of a replica: in a row, each soon after its start
-  int meeting_port = 0;                // of several: the one that they were given; 0: none yet
+  double done = 0;                // the share of its work that was reported last
+  std::int64_t not_started = 0;   // failed starts in a row
+  std::int64_t short_starts = 0;  // those in a row for which the host was short of something
+  std::int64_t quick_ends = 0;    // in a row, each soon after its start, after which it runs again
+  int meeting_port = 0;           // of several: the one that they were given; 0: none yet
   std::optional<JobVerdict> run_end;   // of several: why this run of them ends
   std::optional<Duration> not_before;  // it does not enter the queue before that
 };

@@ -16,7 +16,7 @@ struct JobVerdict {
   enum class Kind : std::uint8_t {
     nothing,
     finish,           // for good: `state`, `reason`, `exit_code`
-    wait_again,       // it was not at fault
+    wait_again,       // it was not at fault; after `delay`
     retry,            // as wait_again, and it takes one of the job's retries
     larger_instance,  // it waits for an instance with more memory
     carry_on,         // it waits, or starts elsewhere, already
@@ -30,7 +30,7 @@ struct JobVerdict {
   std::optional<int> exit_code = {};
   Duration delay = {};
   int short_of = 0;             // why it starts later: the error number of a shortage of the host
-  std::int64_t quick_ends = 0;  // of a replica that is started again: with this one
+  std::int64_t quick_ends = 0;  // of what runs again: with this one
   bool remembers_need = false;  // what the attempt held is kept for later runs
   friend bool operator==(const JobVerdict&, const JobVerdict&) = default;
 };

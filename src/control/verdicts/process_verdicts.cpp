@@ -67,6 +67,21 @@ JobVerdict judge_stopped(const LiveJob& job, const LiveAttempt& attempt,
   return judge_stopped(job, attempt, *attempt.record.end, attempt.record.why, exit_code);
 }
 
+/// With this end, which came after so long.
+std::int64_t quick_ends_of(const LiveJob& job, std::optional<Duration> lasted) {
+  const bool quick = !lasted || *lasted < long_run;
+  return quick ? job.quick_ends + 1 : 1;
+}
+
+/// What is to run again waits a while before, so that what ends at once does not keep the machine
+/// busy.
+JobVerdict delayed(const LiveJob& job, std::optional<Duration> lasted, JobVerdict verdict) {
+  if (verdict.kind != Kind::retry && verdict.kind != Kind::wait_again) return verdict;
+  verdict.quick_ends = quick_ends_of(job, lasted);
+  verdict.delay = restart_delay(verdict.quick_ends);
+  return verdict;
+}
+
 JobVerdict judge_unstarted_replica(const LiveJob& job, const std::string& why, int code) {
   JobVerdict verdict = judge_replica(job, std::nullopt, not_started(job, why));
   if (shortage_of(code) != nullptr) verdict.short_of = code;
@@ -191,7 +206,7 @@ AttemptVerdict judge_end(const LiveJob& job, std::int64_t number, const ProcessO
     verdict.job = judge_replica(job, outcome.lasted, fmt::format("it {}", in_words(outcome)));
   } else {
     const std::string why = fmt::format("{} {}", subject(job), in_words(outcome));
-    verdict.job = retry_or_fail(job.record, why, why, code);
+    verdict.job = delayed(job, outcome.lasted, retry_or_fail(job.record, why, why, code));
   }
   return verdict;
 }
@@ -204,8 +219,7 @@ Duration restart_delay(std::int64_t in_row) {
 
 JobVerdict judge_replica(const LiveJob& job, std::optional<Duration> lasted,
                          const std::string& why) {
-  const bool quick = !lasted || *lasted < long_run_of_replica;
-  const std::int64_t quick_ends = quick ? job.quick_ends + 1 : 1;
+  const std::int64_t quick_ends = quick_ends_of(job, lasted);
   const Duration delay = restart_delay(quick_ends);
   return {.kind = Kind::start_again,
           .reason = fmt::format("{}, and is started again after {}", why, human(delay)),
@@ -213,7 +227,8 @@ JobVerdict judge_replica(const LiveJob& job, std::optional<Duration> lasted,
           .quick_ends = quick_ends};
 }
 
-AttemptVerdict judge_lost(const LiveJob& job, std::int64_t number, const SupervisorLost& lost) {
+AttemptVerdict judge_lost(const LiveJob& job, std::int64_t number, const SupervisorLost& lost,
+                          std::optional<Duration> lasted) {
   std::string why = "its supervisor was killed";
   if (lost.leftovers > 0) why += fmt::format(", and {} processes with it", lost.leftovers);
   if (!lost.trouble.empty()) why += fmt::format(" ({})", lost.trouble);
@@ -225,7 +240,8 @@ AttemptVerdict judge_lost(const LiveJob& job, std::int64_t number, const Supervi
   } else if (attempt.record.end) {
     verdict.job = judge_stopped(job, attempt, std::nullopt);
   } else {
-    verdict.job = judge_stopped(job, attempt, AttemptEnd::lost, why, std::nullopt);
+    verdict.job =
+        delayed(job, lasted, judge_stopped(job, attempt, AttemptEnd::lost, why, std::nullopt));
   }
   return verdict;
 }
@@ -289,9 +305,10 @@ JobVerdict judge_run(const LiveJob& job, std::span<const LiveJob* const> process
     const bool again =
         job.run_end->kind == Kind::wait_again || job.run_end->kind == Kind::start_later;
     if (!again || may_run_again) return *job.run_end;
-    return retry_or_fail(job.record, job.run_end->reason,
-                         fmt::format("{}; {}", job.run_end->reason, ask_for_another_run),
-                         std::nullopt);
+    return delayed(job, std::nullopt,
+                   retry_or_fail(job.record, job.run_end->reason,
+                                 fmt::format("{}; {}", job.run_end->reason, ask_for_another_run),
+                                 std::nullopt));
   }
   const auto done = [](const LiveJob* process) {
     if (!process->record.has_process()) return true;

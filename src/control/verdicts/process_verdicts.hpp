@@ -43,9 +43,10 @@ struct EndRules {
 /// The process of this attempt has ended, or its supervisor could not start it.
 [[nodiscard]] AttemptVerdict judge_end(const LiveJob& job, std::int64_t attempt,
                                        const ProcessOutcome& outcome, const EndRules& rules);
-/// Its supervisor was killed.
+/// Its supervisor was killed; it had run for `lasted`, as far as that is known.
 [[nodiscard]] AttemptVerdict judge_lost(const LiveJob& job, std::int64_t attempt,
-                                        const SupervisorLost& lost);
+                                        const SupervisorLost& lost,
+                                        std::optional<Duration> lasted = {});
 /// A replica has ended, with whatever exit code, or could not be started: it is started again. The
 /// delay doubles with each end in a row that comes soon after the start.
 [[nodiscard]] JobVerdict judge_replica(const LiveJob& job, std::optional<Duration> lasted,
@@ -54,8 +55,8 @@ struct EndRules {
 [[nodiscard]] Duration restart_delay(std::int64_t in_row);
 inline constexpr Duration first_restart_delay = std::chrono::seconds(1);
 inline constexpr Duration longest_restart_delay = std::chrono::minutes(5);
-/// One that ran for so long was well.
-inline constexpr Duration long_run_of_replica = std::chrono::minutes(10);
+/// What ran for so long was well.
+inline constexpr Duration long_run = std::chrono::minutes(10);
 
 /// Nothing of it ever ran, for `why`; it is not at fault, and is tried again a few times. Where the
 /// error number is that of a shortage of the host, it is tried for as long as that lasts.

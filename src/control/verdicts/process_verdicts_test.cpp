@@ -123,7 +123,7 @@ TEST(JudgeEnd, AReplicaIsStartedAgainWhateverItsCode) {
   job.quick_ends = 1'000'000;
   EXPECT_EQ(judge(job, exited(3)).job.delay, longest_restart_delay);
   ProcessOutcome late = exited(3);
-  late.lasted = long_run_of_replica;
+  late.lasted = long_run;
   EXPECT_EQ(judge(job, late).job.delay, first_restart_delay);
   EXPECT_EQ(judge(job, late).job.quick_ends, 1);
   job.record.cancelled = true;
@@ -430,6 +430,25 @@ TEST(JudgeNotStarted, IsTriedAgainTwiceAndLaterEachTime) {
   job.not_started = 2;
   EXPECT_EQ(text(judge_not_started(job, 1, "the disk is full")),
             "not-started, finish failed: it could not be started: the disk is full");
+}
+
+TEST(JudgeLost, WhatRunsAgainWaitsLongerEachTimeUnlessItRanForLong) {
+  LiveJob job = running();
+  job.record.spec.restartable = true;
+  job.record.spec.retries = 1000;
+  ProcessOutcome failed;
+  failed.code = 1;
+  failed.lasted = 1s;
+  Duration expected = 1s;
+  for (job.quick_ends = 0; job.quick_ends < 100; ++job.quick_ends) {
+    EXPECT_EQ(judge_lost(job, 1, {0, ""}, 1s).job.delay, expected);
+    EXPECT_EQ(judge_lost(job, 1, {0, ""}).job.delay, expected);
+    EXPECT_EQ(judge_end(job, 1, failed, {{}, "there"}).job.delay, expected);
+    expected = std::min<Duration>(expected * 2, 5min);
+  }
+  failed.lasted = long_run;
+  EXPECT_EQ(judge_end(job, 1, failed, {{}, "there"}).job.delay, 1s);
+  EXPECT_EQ(judge_lost(job, 1, {0, ""}, long_run).job.quick_ends, 1);
 }
 
 TEST(JudgeNotStarted, AShortageOfTheHostIsNoFailedStart) {
