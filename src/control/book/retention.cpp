@@ -12,6 +12,10 @@ namespace {
 
 constexpr std::size_t at_once = 1000;         // jobs by age
 constexpr std::size_t most_weighed = 10'000;  // jobs by size
+constexpr Duration once_a_while = std::chrono::minutes(1);
+constexpr Duration between_weighings = std::chrono::minutes(10);
+/// Between two attempts that are weighed: the loop has most of the time for other things.
+constexpr Duration weighing_rests = std::chrono::milliseconds(10);
 
 /// Behind its last process or replica.
 JobNumber end_of(const JobRecord& job) {
@@ -78,14 +82,6 @@ bool Retention::forget(const JobRecord& job, StoreBatch& batch) {
   return true;
 }
 
-/// Of all its outputs.
-std::int64_t Retention::bytes_of(const JobRecord& job) {
-  std::int64_t bytes = 0;
-  for (const JobKey& key : attempts_of(job).value_or(std::vector<JobKey>{}))
-    bytes += runner_->kept_bytes(key);
-  return bytes;
-}
-
 void Retention::write(const StoreBatch& batch) {
   if (batch.forgotten.empty()) return;
   if (const auto written = store_->write(batch, Durability::written); !written)
@@ -99,7 +95,8 @@ void Retention::step() {
     next_ = keep_all_until_;
     return;
   }
-  next_ = now + std::chrono::minutes(1);
+  if (weighing_) return weigh_next();
+  next_ = now + once_a_while;
   const auto old = store_->ended_before(clock_->wall() - settings_->keep_jobs, at_once);
   if (!old) return;
   if (old->size() == at_once) next_ = now + std::chrono::seconds(1);
@@ -108,25 +105,42 @@ void Retention::step() {
   write(batch);
   if (const auto fewer = store_->forget_events(settings_->keep_events); !fewer)
     book_->store_refused(fewer.error());
-  forget_large_outputs();
+  if (now >= next_weighing_) begin_weighing();
 }
 
-/// Weighing looks at every folder, and so is done seldom.
-void Retention::forget_large_outputs() {
-  if (clock_->steady() < next_weighing_) return;
-  next_weighing_ = clock_->steady() + std::chrono::minutes(10);
-  const auto all = store_->ended_before(Instant::max(), most_weighed);
-  if (!all) return;
-  std::vector<KeptJob> kept;
-  std::map<JobNumber, const JobRecord*> jobs;
-  for (const JobRecord& job : *all) {
-    kept.push_back({job.number, job.owner.uid, bytes_of(job)});
-    jobs[job.number] = &job;
+void Retention::begin_weighing() {
+  next_weighing_ = clock_->steady() + between_weighings;
+  auto all = store_->ended_before(Instant::max(), most_weighed);
+  if (!all || all->empty()) return;
+  weighing_.emplace().jobs = std::move(*all);
+  next_ = clock_->steady();
+}
+
+/// One attempt; after the last of all jobs the heaviest go.
+void Retention::weigh_next() {
+  next_ = clock_->steady() + weighing_rests;
+  Weighing& weighing = *weighing_;
+  if (weighing.attempts.empty()) {
+    if (weighing.kept.size() == weighing.jobs.size()) return forget_large_outputs();
+    const JobRecord& job = weighing.jobs[weighing.kept.size()];
+    weighing.kept.push_back({job.number, job.owner.uid, 0});
+    weighing.attempts = attempts_of(job).value_or(std::vector<JobKey>{});
   }
+  if (weighing.attempts.empty()) return;
+  weighing.kept.back().bytes += runner_->kept_bytes(weighing.attempts.back());
+  weighing.attempts.pop_back();
+}
+
+void Retention::forget_large_outputs() {
+  const Weighing weighed = std::move(*weighing_);
+  weighing_.reset();
+  next_ = clock_->steady() + once_a_while;
+  std::map<JobNumber, const JobRecord*> jobs;
+  for (const JobRecord& job : weighed.jobs) jobs[job.number] = &job;
   StoreBatch batch;
   // Where one cannot be forgotten now, no other goes in its place.
   std::size_t forgotten = 0;
-  for (const JobNumber number : jobs_to_forget(kept, settings_->keep_bytes))
+  for (const JobNumber number : jobs_to_forget(weighed.kept, settings_->keep_bytes))
     forgotten += forget(*jobs.at(number), batch) ? 1 : 0;
   if (forgotten == 0) return;
   book_->event("jobs-forgotten",

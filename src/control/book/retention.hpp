@@ -1,6 +1,8 @@
 #pragma once
 // What the store forgets: final jobs after some time, and the oldest of the users who keep most
 // where outputs take too much room; old events. At most once a minute, since it asks the store.
+// Weighing looks at every file, and so it goes by single attempts, one in a call: users decide how
+// many files there are, and the loop has other things to do.
 
 #include <optional>
 #include <vector>
@@ -42,15 +44,24 @@ class Retention {
   [[nodiscard]] std::optional<std::vector<JobKey>> attempts_of(const JobRecord& job);
   /// False where one of its folders cannot be removed now.
   [[nodiscard]] bool forget(const JobRecord& job, StoreBatch& batch);
-  [[nodiscard]] std::int64_t bytes_of(const JobRecord& job);
   void write(const StoreBatch& batch);
+  void begin_weighing();
+  void weigh_next();
   void forget_large_outputs();
+
+  /// What has been weighed so far.
+  struct Weighing {
+    std::vector<JobRecord> jobs;   // from the oldest to the newest
+    std::vector<KeptJob> kept;     // of them the first
+    std::vector<JobKey> attempts;  // of the last of these that are still to be weighed
+  };
 
   Store* store_;
   Runner* runner_;
   Book* book_;
   const Clock* clock_;
   const ControlSettings* settings_;
+  std::optional<Weighing> weighing_;
   Duration next_{}, next_weighing_{};
   Duration keep_all_until_{};
 };

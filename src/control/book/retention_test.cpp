@@ -65,6 +65,16 @@ class RetentionTest : public testing::Test {
     clock.advance({time, epoch + time});
     jobs.advance_to(epoch + time);
     retention.step();
+    finish_weighing();
+  }
+  /// Calls until it is done; how many that took.
+  int finish_weighing() {
+    int calls = 0;
+    for (; book.writes() && retention.next() <= clock.steady() + 20ms; ++calls) {
+      clock.advance({retention.next(), epoch + retention.next()});
+      retention.step();
+    }
+    return calls;
   }
   /// Those that the store still has.
   [[nodiscard]] std::vector<JobNumber> kept() {
@@ -167,6 +177,21 @@ TEST_F(RetentionTest, LargeOutputsGoAndThatIsSaid) {
   ASSERT_EQ(events.size(), 1U);
   EXPECT_EQ(events[0].kind, "jobs-forgotten");
   EXPECT_EQ(events[0].text, "2 old jobs were forgotten, since outputs took more than 0 MiB");
+}
+
+/// However many there are, and whatever is in them.
+TEST_F(RetentionTest, ACallWeighsOneAttemptAtMost) {
+  settings.keep_bytes = 1000 * 10;
+  for (JobNumber number = 1; number <= 30; ++number) add(number, 1s * number);
+  clock.advance({5min, epoch + 5min});
+  jobs.advance_to(epoch + 5min);
+  retention.step();
+  EXPECT_EQ(kept().size(), 9U) << "nothing is known yet";
+  EXPECT_EQ(retention.next(), 5min);
+  EXPECT_EQ(finish_weighing(), 31) << "and the last for what goes";
+  EXPECT_TRUE(kept().empty()) << "the first 20 are gone";
+  for (JobNumber number = 21; number <= 30; ++number) EXPECT_TRUE(*store.job(number));
+  EXPECT_GE(retention.next(), 6min) << "as often as before";
 }
 
 TEST_F(RetentionTest, OutputsAreWeighedEveryTenMinutes) {
