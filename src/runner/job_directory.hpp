@@ -9,7 +9,7 @@
 //                 its session into it, just before it becomes the job's program
 //   control       the socket between daemon and supervisor, 0700
 //   outcome.json  how the attempt ended, 0600: empty, with reserved space, until the supervisor
-//                 writes it through the descriptor that it opened before it became the job's user
+//                 writes it through the descriptor that it opened with the daemon's rights
 //   user          a folder of the job's user, 0700, with all its contents:
 //     report      the socket that CLEAVE_REPORT names
 //     stdout.log, stderr.log, and .old.log of each

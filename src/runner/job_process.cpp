@@ -15,6 +15,7 @@
 #include "base/text.hpp"
 #include "runner/job_directory.hpp"
 #include "runner/reports/memory_report_line.hpp"
+#include "runner/supervisor/job_user.hpp"
 
 namespace cleave {
 
@@ -79,10 +80,13 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return all;
 }
 
-[[noreturn]] void give_up(int exec, const std::string& place, const char* what) {
-  const std::string text = fmt::format("{} {}", errno, system_error_at(place, what).error().text());
-  (void)write_all(exec, text);
+[[noreturn]] void give_up(int exec, int code, const Error& why) {
+  (void)write_all(exec, fmt::format("{} {}", code, why.text()));
   ::_exit(127);
+}
+[[noreturn]] void give_up(int exec, const std::string& place, const char* what) {
+  const int code = errno;
+  give_up(exec, code, system_error_at(place, what).error());
 }
 
 void forget_signals() {
@@ -96,18 +100,50 @@ struct JobEnds {
   int out, err, exec, lock;
 };
 
+/// Again after each change of its user, which takes this back.
+void die_with(pid_t supervisor) {
+  (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != supervisor) ::_exit(127);  // it ended before this could be set
+}
+
+/// Of those above the outputs. All would be closed when the program runs, but the process is the
+/// user's before that.
+void close_all_but(int one, int other) {
+  const auto [lower, upper] =
+      std::minmax({static_cast<unsigned>(one), static_cast<unsigned>(other)});
+  constexpr unsigned first = STDERR_FILENO + 1;
+  const auto close = [](unsigned from, unsigned to) {
+    if (from <= to) (void)::close_range(from, to, 0);
+  };
+  close(first, lower - 1);
+  close(lower + 1, upper - 1);
+  close(upper + 1, ~0U);
+}
+
+/// The rights of the supervisor, which has those of the user in the file system, are the daemon's
+/// again until they are given up as a whole.
+Result<void> become_user_of(const Launch& launch) {
+  if (const auto daemons = make_files_as(::geteuid(), ::getegid()); !daemons) return daemons;
+  forget_daemons_priorities();
+  return become_user(launch);
+}
+
 /// Runs in the child and does not return.
 [[noreturn]] void become_job(Launch launch, int folder, const std::string& path,
                              const std::string& mark, const JobEnds& ends, pid_t supervisor) {
   ::setsid();
-  (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != supervisor) ::_exit(127);  // it ended before this could be set
+  die_with(supervisor);
   forget_signals();
   if (!write_all(ends.lock, began_text())) give_up(ends.exec, lock_file, "cannot be written");
-  auto variables = whole_environment(launch, report_path(folder, path), mark);
   const int input = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (input < 0 || ::dup2(input, 0) < 0 || ::dup2(ends.out, 1) < 0 || ::dup2(ends.err, 2) < 0)
     give_up(ends.exec, "job", "its input and outputs cannot be set");
+  close_all_but(folder, ends.exec);
+  errno = 0;
+  if (const auto became = become_user_of(launch); !became)
+    give_up(ends.exec, errno, became.error());
+  die_with(supervisor);
+  auto variables = whole_environment(launch, report_path(folder, path), mark);
   ::umask(022);
   if (::chdir(launch.working_directory.c_str()) != 0)
     give_up(ends.exec, launch.working_directory, "cannot be entered");

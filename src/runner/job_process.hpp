@@ -1,7 +1,7 @@
 #pragma once
-// The job's own process. Its supervisor starts it in a session of its own, as the user that the
-// supervisor has become, with its outputs into pipes and its input from /dev/null. It dies with its
-// supervisor.
+// The job's own process. Its supervisor starts it in a session of its own, which becomes the job's
+// user before it runs the program, with its outputs into pipes and its input from /dev/null. It
+// dies with its supervisor.
 //
 // Its environment is that of the launch and: CUDA_VISIBLE_DEVICES and NVIDIA_VISIBLE_DEVICES (its
 // instance), CLEAVE_JOB (its number), CLEAVE_ATTEMPT, CLEAVE_REPORT (the socket for reports) and a

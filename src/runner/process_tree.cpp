@@ -90,15 +90,6 @@ bool is_of(const ProcessFacts& process, std::span<const JobMark> marks,
   });
 }
 
-/// Sends KILL unless another process has the pid by now.
-void kill_it(const ProcessFacts& process) {
-  const Descriptor handle(static_cast<int>(::syscall(SYS_pidfd_open, process.pid, 0)));
-  if (!handle) return;
-  const auto now = facts_of(process.pid);
-  if (!now || now->started != process.started) return;
-  (void)::syscall(SYS_pidfd_send_signal, handle.number(), SIGKILL, nullptr, 0);
-}
-
 }  // namespace
 
 std::optional<ProcessFacts> facts_of(pid_t pid) {
@@ -118,10 +109,19 @@ std::vector<ProcessFacts> all_processes() {
   return found;
 }
 
-std::vector<pid_t> descendants_of(pid_t root, std::span<const ProcessFacts> processes) {
+bool send_signal(const ProcessFacts& process, int signal) {
+  const Descriptor handle(static_cast<int>(::syscall(SYS_pidfd_open, process.pid, 0)));
+  if (!handle) return false;
+  const auto now = facts_of(process.pid);
+  if (!now || now->started != process.started) return false;
+  return ::syscall(SYS_pidfd_send_signal, handle.number(), signal, nullptr, 0) == 0;
+}
+
+std::vector<ProcessFacts> descendants_of(pid_t root, std::span<const ProcessFacts> processes) {
   std::multimap<pid_t, const ProcessFacts*> children;
   for (const ProcessFacts& each : processes) children.emplace(each.parent, &each);
-  std::vector<pid_t> found, to_look_at{root};
+  std::vector<ProcessFacts> found;
+  std::vector<pid_t> to_look_at{root};
   std::set<pid_t> seen{root};
   while (!to_look_at.empty()) {
     const pid_t parent = to_look_at.back();
@@ -129,7 +129,7 @@ std::vector<pid_t> descendants_of(pid_t root, std::span<const ProcessFacts> proc
     for (auto [at, end] = children.equal_range(parent); at != end; ++at) {
       if (!seen.insert(at->second->pid).second) continue;
       to_look_at.push_back(at->second->pid);
-      if (!at->second->zombie) found.push_back(at->second->pid);
+      if (!at->second->zombie) found.push_back(*at->second);
     }
   }
   return found;
@@ -143,7 +143,7 @@ std::vector<ProcessFacts> find_leftovers(std::span<const JobMark> marks) {
   for (const ProcessFacts& each : processes) {
     if (each.zombie || found.contains(each.pid) || !is_of(each, marks, all)) continue;
     found.insert(each.pid);
-    for (const pid_t below : descendants_of(each.pid, processes)) found.insert(below);
+    for (const ProcessFacts& below : descendants_of(each.pid, processes)) found.insert(below.pid);
   }
   std::vector<ProcessFacts> leftovers;
   for (const pid_t pid : found)
@@ -160,7 +160,7 @@ Result<std::int64_t> end_leftovers(std::span<const JobMark> marks,
     const auto found = find_leftovers(marks);
     quiet = found.empty() ? quiet + 1 : 0;
     for (const ProcessFacts& each : found) {
-      kill_it(each);
+      send_signal(each, SIGKILL);
       ended.emplace(each.pid, each.started);
     }
     if (found.empty()) continue;

@@ -41,8 +41,10 @@ struct JobMark {
 [[nodiscard]] std::optional<ProcessFacts> facts_of(pid_t pid);
 
 /// All live descendants of `root`.
-[[nodiscard]] std::vector<pid_t> descendants_of(pid_t root,
-                                                std::span<const ProcessFacts> processes);
+[[nodiscard]] std::vector<ProcessFacts> descendants_of(pid_t root,
+                                                       std::span<const ProcessFacts> processes);
+/// False, and nothing is sent, if another process has the pid by now, or it may not be signalled.
+bool send_signal(const ProcessFacts& process, int signal);
 
 /// Live processes with one of these marks. Processes that this one may not inspect are not found.
 [[nodiscard]] std::vector<ProcessFacts> find_leftovers(std::span<const JobMark> marks);

@@ -2,13 +2,17 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/keyctl.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "base/format.hpp"
 #include "runner/reports/memory_report_line.hpp"
@@ -65,15 +69,97 @@ TEST(SupervisedUser, IsTheJobsInEveryRespect) {
   EXPECT_EQ(facts.st_mode & 07777, 0600U);
 }
 
-TEST(SupervisedUser, TheSupervisorIsTheUserToo) {
+/// "Uid:" and what else `status` has of a process.
+std::string status_of(pid_t pid) {
+  return read_text(fmt::format("/proc/{}/status", pid));
+}
+
+TEST(SupervisedUser, CannotStopOrEndTheSupervisor) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root starts jobs of another user";
   Stand stand;
-  const JobKey key = stand.start(as_nobody(stand, "sleep 30"));
-  const std::string status = read_text(fmt::format("/proc/{}/status", stand.supervisor(key)));
-  EXPECT_NE(status.find("Uid:\t65534\t65534\t65534\t65534\n"), std::string::npos) << status;
-  EXPECT_NE(status.find("NoNewPrivs:\t1\n"), std::string::npos);
+  const JobKey key = stand.start(as_nobody(
+      stand,
+      "for s in STOP KILL TERM INT; do kill -$s $PPID && echo sent $s; done; "
+      "renice 19 $PPID >/dev/null 2>&1 && echo reniced; prlimit --pid $PPID --nofile=3 "
+      "2>/dev/null && echo limited; cat /proc/$PPID/environ && echo read; echo over; sleep 30"));
+  ASSERT_TRUE(stand.wait_until([&] { return stand.text(key, "stdout.log").ends_with("over\n"); }));
+  EXPECT_EQ(stand.text(key, "stdout.log"), "over\n");
+  const std::string status = status_of(stand.supervisor(key));
+  EXPECT_NE(status.find("Uid:\t0\t0\t0\t65534\n"), std::string::npos)
+      << "only its files are the user's: " << status;
+  EXPECT_NE(status.find("Gid:\t0\t0\t0\t65534\n"), std::string::npos) << status;
   ASSERT_TRUE(stand.runner().stop(key));
   ASSERT_NE(stand.wait_for_end(key), nullptr);
+  EXPECT_EQ(stand.outcome(key)->code, SIGTERM);
+}
+
+TEST(SupervisedUser, OwnsWhatIsKeptOfItsOutputs) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root starts jobs of another user";
+  Stand stand;
+  Launch launch = as_nobody(stand, "head -c 9000 /dev/zero; echo late; echo err >&2");
+  launch.log_limit = 4096;
+  const JobKey key = stand.start(launch);
+  ASSERT_NE(stand.wait_for_end(key), nullptr);
+  for (const char* file : {"stdout.log", "stdout.old.log", "stderr.log", "report"}) {
+    struct stat facts {};
+    ASSERT_EQ(::lstat(fmt::format("{}/{}", stand.users_folder(key), file).c_str(), &facts), 0)
+        << file;
+    EXPECT_EQ(facts.st_uid, nobody) << file;
+    EXPECT_EQ(facts.st_gid, nobody) << file;
+  }
+}
+
+/// What a program of the user's does all the time to whatever it may.
+pid_t start_stopper() {
+  const pid_t child = ::fork();
+  if (child != 0) return child;
+  ::alarm(20);
+  if (::setgid(nobody) != 0 || ::setuid(nobody) != 0) ::_exit(99);
+  while (true) ::kill(-1, SIGSTOP);
+}
+
+TEST(SupervisedUser, WhoStopsAllProcessesHoldsUpNoOneElse) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root starts jobs of another user";
+  Stand stand;
+  const pid_t stopper = start_stopper();
+  std::vector<JobKey> stopped;
+  for (int i = 0; i < 20; ++i) stopped.push_back(stand.start(as_nobody(stand, "exit 0")));
+  const JobKey others = stand.start_script("exit 7");
+  ASSERT_NE(stand.wait_for_end(others), nullptr);
+  EXPECT_EQ(stand.outcome(others)->code, 7);
+  for (const JobKey& key : stopped) {
+    if (stand.outcome(key) != nullptr) continue;
+    EXPECT_TRUE(stand.runner().stop(key));
+  }
+  for (const JobKey& key : stopped) EXPECT_NE(stand.wait_for_end(key), nullptr) << key.job;
+  ::kill(stopper, SIGKILL);
+  ::waitpid(stopper, nullptr, 0);
+  EXPECT_TRUE(stand.processes(stopped).empty());
+}
+
+/// In a process with other settings than this one's, as a daemon has them that a service manager
+/// spares, or that root has started from a login.
+TEST(SupervisedUser, NothingOfTheDaemonReachesAJob) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root starts jobs of another user";
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(60);
+    (void)::setpriority(PRIO_PROCESS, 0, -7);
+    std::ofstream("/proc/self/oom_score_adj") << -600;
+    const bool has_keys =
+        ::syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr) >= 0 &&
+        ::syscall(SYS_add_key, "user", "cleave-test-secret", "x", 1, KEY_SPEC_SESSION_KEYRING) >= 0;
+    Stand stand;
+    const JobKey key = stand.start(as_nobody(
+        stand, "nice; cat /proc/self/oom_score_adj; grep -c cleave-test-secret /proc/keys"));
+    if (stand.wait_for_end(key) == nullptr) ::_exit(3);
+    const std::string said = stand.text(key, "stdout.log");
+    fmt::print("with keys: {}; {}", has_keys, said);
+    ::_exit(said.starts_with("0\n0\n") && said.find("\n1\n") == std::string::npos ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 TEST(SupervisedUser, OpensPathsWithTheirOwnRights) {

@@ -94,8 +94,8 @@ Result<pid_t> start(std::vector<std::string> command, const Variables& variables
 /// To all processes that are below this one.
 bool signal_all(int number) {
   bool any = false;
-  for (const pid_t pid : descendants_of(::getpid(), all_processes()))
-    any = ::kill(pid, number) == 0 || any;
+  for (const ProcessFacts& each : descendants_of(::getpid(), all_processes()))
+    any = send_signal(each, number) || any;
   return any;
 }
 

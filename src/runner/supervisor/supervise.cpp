@@ -1,7 +1,6 @@
 #include "runner/supervisor/supervise.hpp"
 
 #include <fcntl.h>
-#include <grp.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -14,6 +13,7 @@
 
 #include "base/format.hpp"
 #include "runner/job_directory.hpp"
+#include "runner/supervisor/job_user.hpp"
 #include "runner/supervisor/supervisor.hpp"
 
 namespace cleave {
@@ -25,53 +25,6 @@ namespace {
 constexpr int high_descriptor = 100;
 /// Enough for this one and for the one that job_process.cpp passes on.
 constexpr rlim_t fewest_descriptors = 256;
-
-bool is_user_and_group(uid_t uid, gid_t gid) {
-  uid_t users[3];
-  gid_t of_groups[3];
-  if (::getresuid(&users[0], &users[1], &users[2]) != 0) return false;
-  if (::getresgid(&of_groups[0], &of_groups[1], &of_groups[2]) != 0) return false;
-  return std::ranges::all_of(users, [&](uid_t each) { return each == uid; }) &&
-         std::ranges::all_of(of_groups, [&](gid_t each) { return each == gid; });
-}
-
-bool has_groups(std::vector<std::uint32_t> wanted) {
-  const int count = ::getgroups(0, nullptr);
-  if (count < 0) return false;
-  std::vector<gid_t> held(static_cast<std::size_t>(count));
-  if (::getgroups(count, held.data()) != count) return false;
-  const auto set_of = [](std::vector<std::uint32_t>& list) {
-    std::ranges::sort(list);
-    list.erase(std::ranges::unique(list).begin(), list.end());
-  };
-  std::vector<std::uint32_t> has(held.begin(), held.end());
-  set_of(has);
-  set_of(wanted);
-  return has == wanted;
-}
-
-/// Sets user, group and supplementary groups of this process, irrevocably and without new
-/// privileges for any program it executes, and checks the result. A process that is not root can
-/// only become its own user, and keeps its supplementary groups.
-Result<void> become_user(std::uint32_t uid, std::uint32_t gid,
-                         const std::vector<std::uint32_t>& groups) {
-  const std::string place = fmt::format("user {}", uid);
-  const bool root = ::geteuid() == 0;
-  if (root) {
-    if (::setgroups(groups.size(), groups.data()) != 0)
-      return system_error_at(place, "the supplementary groups cannot be set");
-    if (::setresgid(gid, gid, gid) != 0) return system_error_at(place, "the group cannot be set");
-    if (::setresuid(uid, uid, uid) != 0) return system_error_at(place, "the user cannot be set");
-  }
-  if (!is_user_and_group(uid, gid) || (root && !has_groups(groups)))
-    return fail(ErrorKind::infeasible, place, "this process cannot become that user and group",
-                root ? "" : "only root can start jobs of other users");
-  if (uid != 0 && (::setuid(0) == 0 || ::seteuid(0) == 0))
-    return fail(ErrorKind::internal, place, "there was a way back to root");
-  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
-    return system_error_at(place, "new privileges cannot be given up");
-  return {};
-}
 
 Result<Descriptor> take_over(int given, int at_least) {
   Descriptor taken(::fcntl(given, F_DUPFD_CLOEXEC, at_least));
@@ -130,8 +83,7 @@ Result<void> open_user_folder(SupervisorPlaces& places, uid_t user) {
   return {};
 }
 
-/// Creates what the user cannot create in the daemon's folder, before this process becomes the
-/// user.
+/// Creates what lies in the daemon's folder, while this process has the daemon's rights there.
 Result<void> make_daemons_files(SupervisorPlaces& places) {
   auto outcome = make_outcome_file(places.folder.number());
   if (!outcome) return std::unexpected(outcome.error());
@@ -180,12 +132,8 @@ Result<Supervisor> prepare(SupervisorPlaces& places, const std::string& director
   if (!mark) return std::unexpected(mark.error());
   places.mark = mark->text;
   if (const auto made = make_daemons_files(places); !made) return std::unexpected(made.error());
-  if (const auto became = become_user(launch->uid, launch->gid, launch->groups); !became)
-    return std::unexpected(became.error());
-  // On some systems a process can be inspected again after it changes its user; and it holds
-  // descriptors that the user may not have.
-  if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
-    return system_error_at(directory, "cannot be closed");
+  if (const auto users = make_files_as(launch->uid, launch->gid); !users)
+    return std::unexpected(users.error());
   if (::fchdir(places.user.number()) != 0) return system_error_at(directory, "cannot be entered");
   return Supervisor::open(std::move(*launch), places);
 }
@@ -200,7 +148,7 @@ void say(int connection, const SupervisorMessage& message) {
 int supervise(const std::string& directory, std::uint64_t descriptors) {
   ::umask(077);
   limit_descriptors(descriptors);
-  // The user's other programs may not inspect it while it is root; it adopts orphans of the job.
+  // No other program may inspect it; it adopts orphans of the job.
   if (::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 || ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0)
     return 1;
   SupervisorPlaces places;

@@ -1,6 +1,7 @@
 #pragma once
-// From the start of cleave-supervise until it has become the job's user: what it checks and what it
-// gives up.
+// The start of cleave-supervise: what it checks before it begins its job. It stays the daemon's
+// user, so that the job's user can neither stop nor end it; only the job's process becomes that one
+// (job_user.hpp).
 
 #include <cstdint>
 #include <string>

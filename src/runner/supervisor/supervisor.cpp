@@ -57,7 +57,8 @@ void Supervisor::run() {
 
 Supervisor::Clock::time_point Supervisor::next_deadline() const {
   Clock::time_point next = Clock::now() + far_away;
-  if (kill_at_) next = std::min(next, *kill_at_);
+  for (const auto& each : {kill_at_, to_run_by_})
+    if (each) next = std::min(next, *each);
   if (const auto wake = receiver_.wake_at()) next = std::min(next, *wake);
   return next;
 }
@@ -65,6 +66,7 @@ Supervisor::Clock::time_point Supervisor::next_deadline() const {
 void Supervisor::keep_deadlines() {
   receiver_.take_held_back(series_);
   const auto now = Clock::now();
+  if (to_run_by_ && now >= *to_run_by_) give_up_start();
   if (!kill_at_ || now < *kill_at_) return;
   end_tree(SIGKILL);
   constexpr Clock::duration shortest = std::chrono::milliseconds(5),

@@ -1,7 +1,8 @@
 #pragma once
-// What cleave-supervise does after it has become the user: it starts one attempt of a job, keeps
-// its outputs, receives its reports, passes signals on, ends the processes left behind and writes
-// how the attempt ended. One thread with one poll; it never waits for a peer that might not answer.
+// What cleave-supervise does once all is in place: it starts one attempt of a job, keeps its
+// outputs, receives its reports, passes signals on, ends the processes left behind and writes how
+// the attempt ended. It is the daemon's user, with the rights of the job's in the file system. One
+// thread with one poll; it never waits for a peer that might not answer.
 
 #include <chrono>
 #include <deque>
@@ -17,12 +18,12 @@
 
 namespace cleave {
 
-/// What the supervisor opened before it became the user.
+/// What the supervisor opened with the daemon's rights.
 struct SupervisorPlaces {
   Descriptor folder, parent;  // the attempt's folder, of the daemon's user; the folder of all jobs
   std::string path;           // of the attempt's folder
   Descriptor user;            // the folder in it of the job's user
-  Descriptor outcome;         // for writing the daemon's user's file
+  Descriptor outcome;         // for writing; the daemon's user's file
   Descriptor control;         // listens
   Descriptor lock;
   Descriptor first;      // connection to the daemon that started it
@@ -30,7 +31,7 @@ struct SupervisorPlaces {
   std::string mark;
 };
 
-/// Binds `control` in the current directory, the attempt's folder, while still the daemon's user.
+/// Binds `control` in the current directory, the attempt's folder, with the daemon's rights there.
 [[nodiscard]] Result<Descriptor> listen_for_peers();
 
 /// The supervisor of one attempt.
@@ -68,6 +69,7 @@ class Supervisor {
 
   // supervisor_job.cpp: the job
   void hear_exec();
+  void give_up_start();
   void reap();
   void main_ended(int status);
   void stop();
@@ -100,6 +102,8 @@ class Supervisor {
   std::string exec_text_;
   Phase phase_ = Phase::starting;
   bool began_ = false, main_gone_ = false;
+  bool held_ = false;                           // killed because its program did not run in time
+  std::optional<Clock::time_point> to_run_by_;  // empty once the program runs, or will not
   std::int64_t told_of_memory_ = 0;
   std::optional<Clock::time_point> kill_at_;  // the whole tree; repeated after growing waits
   Clock::duration kill_again_after_{};

@@ -14,6 +14,7 @@
 #include "base/format.hpp"
 #include "runner/job_directory.hpp"
 #include "runner/reports/out_of_memory_text.hpp"
+#include "runner/supervisor/job_user.hpp"
 #include "runner/supervisor/supervisor.hpp"
 
 namespace cleave {
@@ -22,6 +23,8 @@ namespace {
 
 constexpr std::size_t longest_line = 4096;  // longer ones are searched in pieces
 constexpr std::int64_t most_told_of_memory = 16;
+/// From the fork until the program runs: the folder that it is to run in may be on a slow server.
+constexpr auto longest_start = std::chrono::minutes(1);
 constexpr std::int64_t space_of_outcome = 32 << 10;
 char read_buffer[65536];
 
@@ -51,7 +54,9 @@ void Supervisor::begin() {
     phase_ = Phase::ended;
     return;
   }
+  give_up_reserves();
   job_ = std::move(*job);
+  to_run_by_ = Clock::now() + longest_start;
   out_.emplace(Output{std::move(job_.out), JobLog(folder, "stdout", launch_.log_limit), {}});
   err_.emplace(Output{std::move(job_.err), JobLog(folder, "stderr", launch_.log_limit), {}});
   // Reserved so that a full disk cannot refuse it; the job does not wait for this.
@@ -72,11 +77,19 @@ void Supervisor::hear_exec() {
       continue;
     }
     job_.exec.close();
-    if (!exec_text_.empty()) return;
+    to_run_by_.reset();
+    if (!exec_text_.empty() || held_) return;
     began_ = true;
     if (phase_ == Phase::starting) phase_ = Phase::running;
     tell_all(JobBegan{job_.pid});
   }
+}
+
+/// Once it is the user's, the user may stop it before it runs its program.
+void Supervisor::give_up_start() {
+  to_run_by_.reset();
+  held_ = true;
+  (void)::kill(job_.pid, SIGKILL);
 }
 
 void Supervisor::reap() {
@@ -107,6 +120,11 @@ void Supervisor::main_ended(int status) {
     outcome_.end = ProcessOutcome::End::not_started;
     outcome_.code = failure.code;
     outcome_.reason = failure.reason;
+  } else if (held_) {
+    outcome_.end = ProcessOutcome::End::not_started;
+    outcome_.reason =
+        fmt::format("its process was stopped, or hung, before it ran its program for {} s",
+                    std::chrono::seconds(longest_start).count());
   } else if (WIFSIGNALED(status)) {
     outcome_.end = ProcessOutcome::End::signalled;
     outcome_.code = WTERMSIG(status);
@@ -130,9 +148,9 @@ void Supervisor::end_tree(int signal) {
   const auto below = descendants_of(::getpid(), all_processes());
   if (main_gone_)
     outcome_.leftovers = std::max(outcome_.leftovers, static_cast<std::int64_t>(below.size()));
-  for (const pid_t each : below) {
-    (void)::kill(each, signal);
-    if (signal != SIGKILL) (void)::kill(each, SIGCONT);
+  for (const ProcessFacts& each : below) {
+    send_signal(each, signal);
+    if (signal != SIGKILL) send_signal(each, SIGCONT);
   }
 }
 

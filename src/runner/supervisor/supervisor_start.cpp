@@ -174,7 +174,7 @@ Result<Descriptor> connect_to_supervisor(int folder) {
   if (!socket ||
       ::connect(socket.number(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
     return system_error_at(control_socket, "the supervisor cannot be reached");
-  // The user at the time it began to listen, which is before it became the job's user.
+  // The user at the time it began to listen.
   ucred peer{};
   socklen_t length = sizeof peer;
   if (::getsockopt(socket.number(), SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0 ||
