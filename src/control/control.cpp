@@ -35,7 +35,7 @@ struct Control::Parts {
         commands(clock, node, book, brain, lifecycle),
         processes(clock, settings, node, book, brain, lifecycle, doors.runner),
         gpus(clock, settings, node, book, brain, lifecycle, doors.executor),
-        launcher(clock, settings, node, book, lifecycle, processes, doors.runner,
+        launcher(clock, settings, node, book, processes, doors.runner,
                  std::move(doors.look_up_owner)),
         steps(clock, settings, node, brain, lifecycle, gpus, launcher),
         rebuild(clock, settings, node, book, brain, lifecycle, gpus),

@@ -89,8 +89,7 @@ class Control {
   /// Answers to requests since the last call, in order.
   [[nodiscard]] std::vector<RequestAnswer> answered();
 
-  /// One step: hears, decides, writes, does. Waits for the store and for supervisors to begin, no
-  /// longer.
+  /// One step: hears, decides, writes, does. Waits for the store, and for nothing else.
   void step(Moment now);
   /// When step() is to be called at the latest, on the steady clock, without any news.
   [[nodiscard]] Duration wake_at() const;

@@ -69,8 +69,8 @@ class StoppingRunner final : public Runner {
   Result<void> signal(const JobKey& key, int number) override {
     return between_points(at_, "signal", [&] { return runner_->signal(key, number); });
   }
-  Result<void> stop(const JobKey& key) override {
-    return between_points(at_, "stop", [&] { return runner_->stop(key); });
+  Result<void> stop(const JobKey& key, std::optional<Duration> grace) override {
+    return between_points(at_, "stop", [&] { return runner_->stop(key, grace); });
   }
   int free_port(int wanted) override { return runner_->free_port(wanted); }
   std::vector<RunnerEvent> poll() override { return runner_->poll(); }

@@ -39,8 +39,12 @@ TEST(FakeRunner, KeepsThePromiseOfTheDoor) {
         for (const FoundJob& each : *found)
           ends[each.key] = each.state == FoundJob::State::alive ? 0 : 1;
       }
-      for (const RunnerEvent& event : runner->poll())
+      for (const RunnerEvent& event : runner->poll()) {
         ends[event.key] += tells_the_end(event) ? 1 : 0;
+        if (!std::holds_alternative<AttemptNotStarted>(event.what)) continue;
+        EXPECT_EQ(ends.at(event.key), 0);
+        ends.erase(event.key);
+      }
     }
     for (const auto& [key, count] : ends) {
       EXPECT_EQ(count, 1) << "seed " << seed << ", job " << key.job;

@@ -19,8 +19,9 @@ namespace cleave {
 
 /// What happens to one attempt; times are after its start.
 struct FakeCourse {
-  bool starts = true;  // false: start() fails
-  int short_of = 0;    // the error number with which start() fails, of a shortage
+  bool starts = true;          // false: start() fails
+  std::optional<int> refused;  // when it would begin: it was not started, with this error number
+  int short_of = 0;            // the error number with which start() fails, of a shortage
   Duration begins = std::chrono::milliseconds(2);
   Duration runs = std::chrono::seconds(10);  // after it began
   ProcessOutcome outcome;               // end, code and memory message; its times are filled in
@@ -104,7 +105,8 @@ class FakeRunner final : public Runner {
   Result<std::vector<FoundJob>> found() override;
   Started start(const Launch& launch) override;
   Result<void> signal(const JobKey& key, int number) override;
-  Result<void> stop(const JobKey& key) override;
+  using Runner::stop;
+  Result<void> stop(const JobKey& key, std::optional<Duration> grace) override;
   int free_port(int wanted) override { return wanted; }
   std::vector<RunnerEvent> poll() override;
   int wake_fd() const override { return -1; }
@@ -117,9 +119,13 @@ class FakeRunner final : public Runner {
 
 namespace fake_runner {
 
+inline bool is_refusal(const RunnerEvent& event) {
+  return std::holds_alternative<AttemptNotStarted>(event.what);
+}
+
 inline bool is_end(const RunnerEvent& event) {
   return std::holds_alternative<JobEnded>(event.what) ||
-         std::holds_alternative<SupervisorLost>(event.what);
+         std::holds_alternative<SupervisorLost>(event.what) || is_refusal(event);
 }
 
 inline bool is_report(const RunnerEvent& event) {
@@ -170,10 +176,12 @@ inline FakeCourse FakeJobs::course_of(const JobKey& key) const {
       course.lost = fake_runner::drawn(random, 10);
       break;
     case 4:
-      if (random.uniform() < 0.5)
+      if (const double which = random.uniform(); which < 0.4)
         course.starts = false;
-      else
+      else if (which < 0.6)
         course.short_of = ENOSPC;
+      else
+        course.refused = which < 0.8 ? ETIMEDOUT : 0;
       break;
     default:
       break;
@@ -189,6 +197,10 @@ inline void FakeJobs::schedule(const JobKey& key, Attempt& attempt) const {
   const auto add = [&](Instant when, decltype(RunnerEvent::what) what) {
     attempt.to_come.emplace_back(when, RunnerEvent{key, std::move(what)});
   };
+  if (course.refused)
+    return add(began,
+               AttemptNotStarted{
+                   {{ErrorKind::infeasible, directory_name(key), "refused", {}}, *course.refused}});
   if (course.outcome.end != ProcessOutcome::End::not_started)
     add(began, JobBegan{key.job * 100 + key.attempt});
   const auto count = static_cast<std::int64_t>(course.reports.size());
@@ -269,7 +281,7 @@ inline Result<std::vector<FoundJob>> FakeRunner::found() {
   for (auto& [key, attempt] : jobs_->attempts_) {
     FoundJob found;
     found.key = key;
-    found.began = !attempt.happened.empty();
+    found.began = !attempt.happened.empty() && !fake_runner::is_refusal(attempt.happened.front());
     if (attempt.is_over()) {
       const auto* ended = std::get_if<JobEnded>(&attempt.happened.back().what);
       found.state = ended == nullptr ? FoundJob::State::dead : FoundJob::State::ended;
@@ -334,8 +346,11 @@ inline Result<void> FakeRunner::signal(const JobKey& key, int number) {
   return {};
 }
 
-inline Result<void> FakeRunner::stop(const JobKey& key) {
-  if (const auto sent = signal(key, SIGTERM); !sent) return sent;
+inline Result<void> FakeRunner::stop(const JobKey& key, std::optional<Duration> grace) {
+  const auto stopped = jobs_->attempts_.find(key);
+  const bool at_once =
+      grace && stopped != jobs_->attempts_.end() && *grace < stopped->second.course.stops;
+  if (const auto sent = signal(key, at_once ? SIGKILL : SIGTERM); !sent) return sent;
   for (auto& [when, event] : jobs_->attempts_.at(key).to_come)
     if (auto* ended = std::get_if<JobEnded>(&event.what)) ended->outcome.stopped = true;
   return {};
@@ -346,6 +361,8 @@ inline std::vector<RunnerEvent> FakeRunner::poll() {
   for (auto& [key, attempt] : jobs_->attempts_)
     while (attempt.told < attempt.happened.size())
       events.push_back(attempt.happened[attempt.told++]);
+  for (const RunnerEvent& event : events)
+    if (fake_runner::is_refusal(event)) jobs_->attempts_.erase(event.key);
   return events;
 }
 

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -27,6 +28,14 @@ constexpr std::size_t most_waiting = 16;
 constexpr std::int64_t most_entries_weighed = 1000, overfull_bytes = std::int64_t{1} << 40;
 constexpr std::chrono::nanoseconds first_wait = std::chrono::milliseconds(2),
                                    longest_wait = std::chrono::seconds(1);
+
+NotStarted refusal(const JobKey& key, const std::string& why, int code) {
+  return {{ErrorKind::infeasible,
+           directory_name(key),
+           fmt::format("the supervisor does not start: {}", why),
+           {}},
+          code};
+}
 
 }  // namespace
 
@@ -77,21 +86,17 @@ Started ProcessRunner::start(const Launch& launch) {
     return std::unexpected(NotStarted(made.error(), code));
   }
   auto started = start_supervisor(places_.program, fmt::format("{}/{}", places_.jobs, name),
-                                  made->lock, {places_.descriptors, places_.patience});
+                                  made->lock, places_.descriptors);
   made->lock.close();  // the supervisor has it
-  if (started) {
-    children_.push_back(started->pid);
-    watch(launch.key, std::move(made->folder), std::move(started->connection));
-    return {};
+  if (!started) {
+    forget_stale(name);
+    return std::unexpected(started.error());
   }
-  // It may have become ready and been killed before its answer came: then it is lost, as poll()
-  // will report, and not an attempt that was never started, which would be started again.
-  if (may_have_begun(made->folder.number())) {
-    watch(launch.key, std::move(made->folder), {});
-    return {};
-  }
-  forget_stale(name);
-  return std::unexpected(started.error());
+  children_.push_back(started->pid);
+  watch(launch.key, std::move(made->folder), std::move(started->connection));
+  attempts_.at(launch.key).start = Start{started->pid, Clock::now() + places_.patience, {}};
+  set_timer();
+  return {};
 }
 
 /// If it cannot be moved aside, found() of a later runner reports it.
@@ -111,11 +116,12 @@ void ProcessRunner::watch(const JobKey& key, Descriptor folder, Descriptor conne
 void ProcessRunner::connect(const JobKey& key, Attempt& attempt) {
   if (!attempt.connection) {
     auto connection = connect_to_supervisor(attempt.folder.number());
-    const std::string text = ask_text({SupervisorAsk::What::follow, 0});
+    const std::string text = ask_text({SupervisorAsk::What::follow, 0, {}});
     if (!connection ||
         ::send(connection->number(), text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
       return disconnect(key, attempt);
     attempt.connection = std::move(*connection);
+    attempt.start.reset();  // it listens
     for (const SupervisorAsk& each : std::exchange(attempt.waiting, {})) {
       const std::string waited = ask_text(each);
       (void)::send(attempt.connection.number(), waited.data(), waited.size(),
@@ -139,11 +145,14 @@ void ProcessRunner::disconnect(const JobKey&, Attempt& attempt) {
   set_timer();
 }
 
-/// Sets the timer to the earliest time of a new attempt to connect, or of the next removal step.
+/// Sets the timer to the earliest time of a new attempt to connect, at which a supervisor is to be
+/// ready, or of the next removal step.
 void ProcessRunner::set_timer() {
   auto next = Clock::time_point::max();
-  for (const auto& [key, attempt] : attempts_)
+  for (const auto& [key, attempt] : attempts_) {
     if (!attempt.connection) next = std::min(next, attempt.again_at);
+    if (attempt.awaits_start()) next = std::min(next, attempt.start->until);
+  }
   if (const auto removed = removal_.next()) next = std::min(next, *removed);
   itimerspec when{};
   if (next != Clock::time_point::max()) {
@@ -173,11 +182,11 @@ Result<void> ProcessRunner::ask(const JobKey& key, const SupervisorAsk& ask) {
 }
 
 Result<void> ProcessRunner::signal(const JobKey& key, int number) {
-  return ask(key, {SupervisorAsk::What::signal, number});
+  return ask(key, {SupervisorAsk::What::signal, number, {}});
 }
 
-Result<void> ProcessRunner::stop(const JobKey& key) {
-  return ask(key, {SupervisorAsk::What::stop, 0});
+Result<void> ProcessRunner::stop(const JobKey& key, std::optional<Duration> grace) {
+  return ask(key, {SupervisorAsk::What::stop, 0, grace});
 }
 
 int ProcessRunner::free_port(int wanted) {
@@ -207,6 +216,7 @@ std::vector<RunnerEvent> ProcessRunner::poll() {
   }
   std::uint64_t times = 0;
   (void)!::read(timer_.number(), &times, sizeof times);
+  const bool gave_up = give_up_starts(events);
   std::vector<JobKey> to_settle;
   for (const auto& [key, attempt] : attempts_)
     if (!attempt.connection && attempt.again_at <= Clock::now()) to_settle.push_back(key);
@@ -214,7 +224,7 @@ std::vector<RunnerEvent> ProcessRunner::poll() {
   const auto removed = removal_.next();
   const bool removes = removed && *removed <= Clock::now();
   if (removes) removal_.step();
-  if (removes || !to_settle.empty()) set_timer();
+  if (removes || gave_up || !to_settle.empty()) set_timer();
   reap();
   return events;
 }
@@ -251,14 +261,44 @@ void ProcessRunner::tell(const JobKey& key, Attempt& attempt, const SupervisorMe
       events.push_back({key, JobReported{report}});
     }
   };
-  std::visit(
-      Overloads{began, reported,
-                [&](const OutOfMemorySeen& seen) {
-                  events.push_back({key, seen});
-                },
-                [](const SupervisorReady&) {}, [](const SupervisorFailed&) {},  // at its start
-                [](const SupervisorState&) {}, [](const SupervisorAnswer&) {}},
-      message);
+  std::visit(Overloads{began, reported,
+                       [&](const OutOfMemorySeen& seen) {
+                         events.push_back({key, seen});
+                       },
+                       [&](const SupervisorReady&) { attempt.start.reset(); },
+                       [&](const SupervisorFailed& failed) {
+                         if (attempt.start)
+                           attempt.start->refused = refusal(key, failed.reason, failed.code);
+                       },
+                       [](const SupervisorState&) {}, [](const SupervisorAnswer&) {}},
+             message);
+}
+
+/// Kills supervisors that have not become ready in time, so that their ends come soon; whether
+/// there was one.
+bool ProcessRunner::give_up_starts(std::vector<RunnerEvent>& events) {
+  bool any = false;
+  const auto now = Clock::now();
+  for (auto& [key, attempt] : attempts_) {
+    if (!attempt.awaits_start() || attempt.start->until > now) continue;
+    any = true;
+    // A message that came while this process was delayed is read first.
+    hear(key, attempt, events);
+    if (!attempt.awaits_start()) continue;
+    attempt.start->refused = refusal(key, "it does not become ready", ETIMEDOUT);
+    if (std::ranges::find(children_, attempt.start->supervisor) != children_.end())
+      ::kill(attempt.start->supervisor, SIGKILL);
+  }
+  return any;
+}
+
+void ProcessRunner::not_started(const JobKey& key, std::vector<RunnerEvent>& events) {
+  Start start = std::move(*attempts_.at(key).start);
+  attempts_.erase(key);
+  forget_stale(directory_name(key));
+  // One that was killed, or ended without a word, did so for want of something.
+  if (!start.refused) start.refused = refusal(key, "it ended before it was ready", ETIMEDOUT);
+  events.push_back({key, AttemptNotStarted{std::move(*start.refused)}});
 }
 
 /// An attempt without a connection has ended, or is tried again later.
@@ -266,12 +306,14 @@ void ProcessRunner::settle(const JobKey& key, std::vector<RunnerEvent>& events) 
   Attempt& attempt = attempts_.at(key);
   if (job_lock_is_held(attempt.folder.number())) return connect(key, attempt);
   const auto outcome = read_outcome(attempt.folder.number());
+  const bool began = may_have_begun(attempt.folder.number());
+  if (attempt.start && !began && outcome && !*outcome) return not_started(key, events);
   if (outcome && *outcome) {
     tell(key, attempt, JobReports{(*outcome)->reports}, events);
     events.push_back({key, JobEnded{**outcome}});
   } else {
     SupervisorLost lost;
-    lost.began = may_have_begun(attempt.folder.number());
+    lost.began = began;
     if (!outcome) lost.trouble = outcome.error().text();
     const auto mark = job_mark(attempt.folder.number(), key);
     const auto ended =

@@ -25,7 +25,7 @@ class ProcessRunner final : public Runner {
     std::string jobs;     // folder of all attempts, absolute, of this user; created if missing
     std::string program;  // cleave-supervise; as root, no other user may be able to change it
     std::uint64_t descriptors = 0;  // soft limit for supervisors and jobs; 0: this program's
-    /// How long a supervisor may take to become ready.
+    /// How long a supervisor may take to become ready, while everything else goes on.
     std::chrono::steady_clock::duration patience = std::chrono::seconds(10);
   };
   [[nodiscard]] static Result<std::unique_ptr<ProcessRunner>> open(Places places);
@@ -34,7 +34,8 @@ class ProcessRunner final : public Runner {
   Result<std::vector<FoundJob>> found() override;
   Started start(const Launch& launch) override;
   Result<void> signal(const JobKey& key, int number) override;
-  Result<void> stop(const JobKey& key) override;
+  using Runner::stop;
+  Result<void> stop(const JobKey& key, std::optional<Duration> grace) override;
   int free_port(int wanted) override;
   std::vector<RunnerEvent> poll() override;
   int wake_fd() const override { return events_.number(); }
@@ -43,6 +44,12 @@ class ProcessRunner final : public Runner {
 
  private:
   using Clock = std::chrono::steady_clock;
+  /// A supervisor that this program began and that has not said yet that it is ready.
+  struct Start {
+    pid_t supervisor = 0;
+    Clock::time_point until{};
+    std::optional<NotStarted> refused;  // why it is not, once that is known
+  };
   /// An attempt that is not known to have ended.
   struct Attempt {
     Descriptor folder, connection;
@@ -51,6 +58,8 @@ class ProcessRunner final : public Runner {
     std::vector<SupervisorAsk> waiting;  // for a connection
     Clock::time_point again_at{};        // when to try to reach it again
     Clock::duration wait{};
+    std::optional<Start> start;
+    [[nodiscard]] bool awaits_start() const { return connection && start && !start->refused; }
   };
 
   ProcessRunner(Places places, Descriptor jobs, Descriptor events, Descriptor timer);
@@ -64,7 +73,9 @@ class ProcessRunner final : public Runner {
   void hear(const JobKey& key, Attempt& attempt, std::vector<RunnerEvent>& events);
   void tell(const JobKey& key, Attempt& attempt, const SupervisorMessage& message,
             std::vector<RunnerEvent>& events);
+  bool give_up_starts(std::vector<RunnerEvent>& events);
   void settle(const JobKey& key, std::vector<RunnerEvent>& events);
+  void not_started(const JobKey& key, std::vector<RunnerEvent>& events);
   void forget_stale(const std::string& name);
   void set_timer();
   void reap();

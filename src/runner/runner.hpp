@@ -3,12 +3,13 @@
 // what happened to them. It decides nothing. Behind it are processes (process_runner.hpp) or, in
 // tests, a table (fake_runner_test.hpp).
 //
-// Every started attempt ends with exactly one of JobEnded, or SupervisorLost if its supervisor was
-// killed; after either, no process of it is left. Its folder stays until forget(), and found() of a
-// later runner reports it again, so that nothing is lost if the daemon dies before it has recorded
-// the event.
+// Every started attempt ends with exactly one of JobEnded, SupervisorLost if its supervisor was
+// killed, or AttemptNotStarted if it did not come so far; after each, no process of it is left. Its
+// folder stays until forget(), except after the last, and found() of a later runner reports it
+// again, so that nothing is lost if the daemon dies before it has recorded the event.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -37,10 +38,16 @@ struct SupervisorLost {
   bool began = true;  // whether its program may have run; false only if it certainly did not
 };
 
+/// No supervisor took the attempt over: nothing of it ran, and nothing is left of it.
+struct AttemptNotStarted {
+  NotStarted why;
+};
+
 /// Something that happened to an attempt.
 struct RunnerEvent {
   JobKey key;
-  std::variant<JobBegan, JobReported, OutOfMemorySeen, JobEnded, SupervisorLost> what;
+  std::variant<JobBegan, JobReported, OutOfMemorySeen, JobEnded, SupervisorLost, AttemptNotStarted>
+      what;
 };
 
 /// An attempt that exists when a runner begins.
@@ -65,16 +72,17 @@ class Runner {
   /// Call once, before anything else: all attempts that an earlier runner started and that were not
   /// forgotten, by key.
   [[nodiscard]] virtual Result<std::vector<FoundJob>> found() = 0;
-  /// Returns when a supervisor has taken over the attempt. On failure nothing was started and
-  /// nothing is left. If the job may have begun although its supervisor did not answer, the call
-  /// succeeds and the attempt is lost.
+  /// Begins a supervisor and does not wait for it: that it could not take the attempt over, or not
+  /// in time, is told later. On failure nothing was started and nothing is left.
   [[nodiscard]] virtual Started start(const Launch& launch) = 0;
   /// Sends a signal to the process group of the job. Fails if the job is known to have ended, but
   /// not if it ends meanwhile. If its supervisor cannot be reached, the signal is sent as soon as
   /// it can.
   [[nodiscard]] virtual Result<void> signal(const JobKey& key, int number) = 0;
-  /// Sends TERM, and KILL after the launch's grace, even if this program has ended by then.
-  [[nodiscard]] virtual Result<void> stop(const JobKey& key) = 0;
+  /// Sends TERM, and KILL after the launch's grace or this one if that is shorter, even if this
+  /// program has ended by then. Another call may make the grace shorter still.
+  [[nodiscard]] virtual Result<void> stop(const JobKey& key, std::optional<Duration> grace) = 0;
+  [[nodiscard]] Result<void> stop(const JobKey& key) { return stop(key, std::nullopt); }
   /// A TCP port of this machine on which nothing listens: this one, or the next that is free.
   [[nodiscard]] virtual int free_port(int wanted) = 0;
   /// What has happened since the last call; never waits.

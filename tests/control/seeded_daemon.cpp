@@ -34,11 +34,11 @@ class SeededDaemon::WatchedRunner final : public Runner {
     of_->signalled_.try_emplace(key, of_->now_);
     return inner_.signal(key, number);
   }
-  Result<void> stop(const JobKey& key) override {
+  Result<void> stop(const JobKey& key, std::optional<Duration> grace) override {
     of_->point("before a stop");
     of_->told_to_end_.insert(key);
     of_->check_stop(key);
-    auto stopped = inner_.stop(key);
+    auto stopped = inner_.stop(key, grace);
     of_->point("after a stop");
     return stopped;
   }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <fstream>
 
 #include "base/format.hpp"
@@ -75,6 +76,19 @@ TEST(Supervised, StopIsTermAndThenKill) {
   ASSERT_NE(stand.wait_for_end(deaf), nullptr);
   EXPECT_EQ(stand.outcome(deaf)->code, SIGKILL);
   EXPECT_GE(stand.outcome(deaf)->lasted, std::chrono::milliseconds(300));
+}
+
+TEST(Supervised, ALaterStopOnlyShortensTheGrace) {
+  Stand stand;
+  Launch launch = stand.launch("trap '' TERM; echo ready; while :; do sleep 0.01; done");
+  launch.stop_grace = std::chrono::hours(24);
+  const JobKey key = stand.start(launch);
+  ASSERT_TRUE(stand.wait_until([&] { return stand.text(key, "stdout.log") == "ready\n"; }));
+  ASSERT_TRUE(stand.runner().stop(key));
+  ASSERT_TRUE(stand.runner().stop(key, std::chrono::milliseconds(50)));
+  ASSERT_TRUE(stand.runner().stop(key, std::chrono::hours(1)));
+  ASSERT_NE(stand.wait_for_end(key), nullptr);
+  EXPECT_EQ(stand.outcome(key)->code, SIGKILL);
 }
 
 TEST(Supervised, LeftoverProcessesAreEnded) {
@@ -190,6 +204,18 @@ TEST(Supervised, StartingTwiceOrBrokenIsRefusedAndLeavesNothing) {
   EXPECT_EQ(stand.begin_again().size(), 1U);
 }
 
+constexpr auto patience = std::chrono::milliseconds(300);
+
+/// What the runner tells first, within 10 s.
+std::vector<RunnerEvent> first_events(ProcessRunner& runner) {
+  std::vector<RunnerEvent> events;
+  for (int i = 0; i < 10'000 && events.empty(); ++i) {
+    events = runner.poll();
+    ::usleep(1000);
+  }
+  return events;
+}
+
 /// A program in the place of cleave-supervise.
 ProcessRunner::Places with_program(const Stand& stand, const std::string& name,
                                    const std::string& script) {
@@ -199,7 +225,7 @@ ProcessRunner::Places with_program(const Stand& stand, const std::string& name,
   ProcessRunner::Places places;
   places.jobs = stand.path(name + "-jobs");
   places.program = path;
-  places.patience = std::chrono::milliseconds(300);
+  places.patience = patience;
   return places;
 }
 
@@ -208,18 +234,40 @@ TEST(Supervised, AJobThatMayHaveBegunIsLostAndNotNeverStarted) {
   const auto silent = ProcessRunner::open(with_program(stand, "silent", "exec sleep 30"));
   const auto begun = ProcessRunner::open(with_program(stand, "begun", "echo x >&4; exec sleep 30"));
   ASSERT_TRUE(silent && begun);
-  EXPECT_FALSE((*silent)->start(stand.launch("true"))) << "it surely did not begin";
-  EXPECT_TRUE((*silent)->found()->empty()) << "and leaves nothing";
+  const auto before = std::chrono::steady_clock::now();
+  ASSERT_TRUE((*silent)->start(stand.launch("true")));
   ASSERT_TRUE((*begun)->start(stand.launch("true")));
-  std::vector<RunnerEvent> events;
-  for (int i = 0; i < 1000 && events.empty(); ++i) {
-    events = (*begun)->poll();
-    ::usleep(1000);
-  }
+  EXPECT_LT(std::chrono::steady_clock::now() - before, 2 * patience) << "nothing waits for them";
+  const auto never = first_events(**silent);
+  ASSERT_EQ(never.size(), 1U);
+  const auto* refused = std::get_if<AttemptNotStarted>(&never[0].what);
+  ASSERT_NE(refused, nullptr) << "it surely did not begin";
+  EXPECT_EQ(refused->why.code, ETIMEDOUT);
+  EXPECT_TRUE((*silent)->found()->empty()) << "and leaves nothing";
+  const auto events = first_events(**begun);
   ASSERT_EQ(events.size(), 1U);
   const auto* lost = std::get_if<SupervisorLost>(&events[0].what);
   ASSERT_NE(lost, nullptr);
   EXPECT_TRUE(lost->began);
+}
+
+TEST(Supervised, ASupervisorThatCannotTakeOverSaysWhy) {
+  Stand stand;
+  for (const auto& [script, code] :
+       {std::pair(R"(printf '{"failed":{"reason":"full","code":28}}' >&3)", ENOSPC),
+        std::pair("exit 3", ETIMEDOUT)}) {
+    const auto runner =
+        ProcessRunner::open(with_program(stand, fmt::format("fails{}", code), script));
+    ASSERT_TRUE(runner);
+    ASSERT_TRUE((*runner)->start(stand.launch("true")));
+    const auto events = first_events(**runner);
+    ASSERT_EQ(events.size(), 1U) << script;
+    const auto* refused = std::get_if<AttemptNotStarted>(&events[0].what);
+    ASSERT_NE(refused, nullptr) << script;
+    EXPECT_EQ(refused->why.code, code) << refused->why.error.text();
+    EXPECT_TRUE((*runner)->found()->empty());
+    EXPECT_TRUE((*runner)->start(stand.launch("true"))) << "its name is free again";
+  }
 }
 
 /// With any patience: a job reported as never started never ran, and every other has one end.
@@ -243,23 +291,24 @@ TEST(Supervised, StartsThatAreGivenUpNeverRan) {
     launch.key.job = i + 1;
     const std::string marker = stand.path(fmt::format("marker{}", i));
     launch.argv = {"touch", marker};
-    if ((*runner)->start(launch)) {
-      ++ran;
-      std::size_t ends = 0;
-      for (int j = 0; j < 5000 && ends == 0; ++j) {
-        for (const RunnerEvent& event : (*runner)->poll())
-          ends += std::holds_alternative<JobEnded>(event.what) ||
-                          std::holds_alternative<SupervisorLost>(event.what)
-                      ? 1U
-                      : 0U;
-        ::usleep(1000);
+    ASSERT_TRUE((*runner)->start(launch));
+    int ends = 0, never = 0;
+    for (int j = 0; j < 5000 && ends + never == 0; ++j) {
+      for (const RunnerEvent& event : (*runner)->poll()) {
+        ends += std::holds_alternative<JobEnded>(event.what) ||
+                        std::holds_alternative<SupervisorLost>(event.what)
+                    ? 1
+                    : 0;
+        never += std::holds_alternative<AttemptNotStarted>(event.what) ? 1 : 0;
       }
-      EXPECT_EQ(ends, 1U);
-    } else {
-      ++refused;
-      ::usleep(20'000);
-      EXPECT_NE(::access(marker.c_str(), F_OK), 0) << "it ran";
+      ::usleep(1000);
     }
+    EXPECT_EQ(ends + never, 1);
+    ran += ends;
+    refused += never;
+    if (never == 0) continue;
+    ::usleep(20'000);
+    EXPECT_NE(::access(marker.c_str(), F_OK), 0) << "it ran";
   }
   EXPECT_GT(refused, 0);
   EXPECT_GT(ran, 0);
@@ -283,6 +332,7 @@ TEST(Supervised, JobsGetTheLimitOfDescriptorsThatTheDaemonBeganWith) {
 TEST(Supervised, SignalsToTheSupervisorChangeNothing) {
   Stand stand;
   const JobKey key = stand.start_script("sleep 0.2; exit 5");
+  ASSERT_TRUE(stand.wait_until([&] { return stand.pid(key) > 0; }));
   const pid_t supervisor = stand.supervisor(key);
   ASSERT_GT(supervisor, 0);
   for (const int each : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGPIPE, SIGUSR1, SIGALRM})

@@ -114,6 +114,12 @@ bool Stand::lost(const JobKey& key) const {
   });
 }
 
+bool Stand::never_started(const JobKey& key) const {
+  return std::ranges::any_of(events_, [&](const RunnerEvent& event) {
+    return event.key == key && std::holds_alternative<AttemptNotStarted>(event.what);
+  });
+}
+
 std::int64_t Stand::pid(const JobKey& key) const {
   for (const RunnerEvent& event : events_)
     if (const auto* began = std::get_if<JobBegan>(&event.what);
@@ -123,7 +129,8 @@ std::int64_t Stand::pid(const JobKey& key) const {
 }
 
 const ProcessOutcome* Stand::wait_for_end(const JobKey& key) {
-  EXPECT_TRUE(wait_until([&] { return outcome(key) != nullptr || lost(key); }));
+  EXPECT_TRUE(
+      wait_until([&] { return outcome(key) != nullptr || lost(key) || never_started(key); }));
   return outcome(key);
 }
 
@@ -146,7 +153,8 @@ std::string Stand::text(const JobKey& key, const std::string& file) const {
 std::int64_t Stand::ends(const JobKey& key) const {
   return std::ranges::count_if(events_, [&](const RunnerEvent& event) {
     return event.key == key && (std::holds_alternative<JobEnded>(event.what) ||
-                                std::holds_alternative<SupervisorLost>(event.what));
+                                std::holds_alternative<SupervisorLost>(event.what) ||
+                                std::holds_alternative<AttemptNotStarted>(event.what));
   });
 }
 

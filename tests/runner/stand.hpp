@@ -34,6 +34,7 @@ class Stand {
   const ProcessOutcome* wait_for_end(const JobKey& key);
   [[nodiscard]] const ProcessOutcome* outcome(const JobKey& key) const;
   [[nodiscard]] bool lost(const JobKey& key) const;
+  [[nodiscard]] bool never_started(const JobKey& key) const;
   /// How many times its end was reported.
   [[nodiscard]] std::int64_t ends(const JobKey& key) const;
   [[nodiscard]] std::int64_t pid(const JobKey& key) const;

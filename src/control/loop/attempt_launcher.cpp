@@ -171,10 +171,8 @@ void AttemptLauncher::launch(const JobKey& key) {
     outcome.reason = owner.error().message;
     return processes_.ended(*job, key.attempt, outcome);
   }
-  if (const auto started = runner_.start(launch_of(*job, attempt, *owner, **command)); !started) {
-    if (shortage_of(started.error().code) != nullptr) lifecycle_.pause_starts();
+  if (const auto started = runner_.start(launch_of(*job, attempt, *owner, **command)); !started)
     processes_.not_started(key, started.error().error.text(), started.error().code);
-  }
   // Where it is not there, or cannot be removed, that is no matter: the rest goes with the job.
   if (key.attempt > most_attempt_folders)
     static_cast<void>(runner_.forget({key.job, key.attempt - most_attempt_folders}));

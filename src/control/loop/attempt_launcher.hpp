@@ -23,13 +23,11 @@ class AttemptLauncher {
  public:
   /// All must outlive it.
   AttemptLauncher(const Clock& clock, const ControlSettings& settings, NodeState& node, Book& book,
-                  JobLifecycle& lifecycle, ProcessListener& processes, Runner& runner,
-                  OwnerLookUp look_up_owner)
+                  ProcessListener& processes, Runner& runner, OwnerLookUp look_up_owner)
       : clock_(clock),
         settings_(settings),
         node_(node),
         book_(book),
-        lifecycle_(lifecycle),
         processes_(processes),
         runner_(runner),
         look_up_owner_(std::move(look_up_owner)) {}
@@ -53,7 +51,6 @@ class AttemptLauncher {
   const ControlSettings& settings_;
   NodeState& node_;
   Book& book_;
-  JobLifecycle& lifecycle_;
   ProcessListener& processes_;
   Runner& runner_;
   OwnerLookUp look_up_owner_;

@@ -141,7 +141,7 @@ class LoopParts : public testing::Test {
   CommandTranslator commands{clock, node, book, brain, lifecycle};
   ProcessListener processes{clock, settings, node, book, brain, lifecycle, runner};
   GpuListener gpus{clock, settings, node, book, brain, lifecycle, executor};
-  AttemptLauncher launcher{clock, settings, node, book, lifecycle, processes, runner, {}};
+  AttemptLauncher launcher{clock, settings, node, book, processes, runner, {}};
   StepTaker steps{clock, settings, node, brain, lifecycle, gpus, launcher};
   EngineRebuild rebuild{clock, settings, node, book, brain, lifecycle, gpus};
   UserRequests users{clock, settings, node, book, brain, lifecycle};

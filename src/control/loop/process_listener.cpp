@@ -35,6 +35,8 @@ void ProcessListener::hear(const RunnerEvent& event) {
     heard_of_end(*job, attempt->second, over->outcome);
   } else if (const auto* lost = std::get_if<SupervisorLost>(&event.what)) {
     supervisor_lost(*job, event.key.attempt, *lost);
+  } else if (const auto* refused = std::get_if<AttemptNotStarted>(&event.what)) {
+    not_started(event.key, refused->why.error.text(), refused->why.code);
   }
   // What was seen of the memory comes with the outcome as well.
 }
@@ -203,6 +205,7 @@ void ProcessListener::supervisor_lost(LiveJob& job, std::int64_t attempt,
 void ProcessListener::not_started(const JobKey& key, const std::string& why, int code) {
   LiveJob* job = node_.find(key.job);
   if (job == nullptr || !job->attempts.contains(key.attempt)) return;
+  if (shortage_of(code) != nullptr) lifecycle_.pause_starts();
   const AttemptVerdict verdict = judge_not_started(*job, key.attempt, why, code);
   const AttemptRecord& record = job->attempts.at(key.attempt).record;
   // One that was only to be stopped with another is no news.

@@ -72,7 +72,8 @@ class Supervisor {
   void give_up_start();
   void reap();
   void main_ended(int status);
-  void stop();
+  void stop(std::optional<Duration> grace);
+  void kill_after(Duration grace);
   void end_tree(int signal);
   bool read_output(Output& output, bool is_error);
   void look_through(Output& output, std::string_view bytes);

@@ -134,14 +134,21 @@ void Supervisor::main_ended(int status) {
 }
 
 /// Sends TERM to the job's group now, and KILL to all of it after the grace time.
-void Supervisor::stop() {
+void Supervisor::stop(std::optional<Duration> grace) {
+  if (grace) kill_after(*grace);
   if (main_gone_) return;
   outcome_.stopped = true;
   if (phase_ == Phase::stopping) return;
   phase_ = Phase::stopping;
   if (::kill(-job_.pid, SIGTERM) != 0) (void)::kill(job_.pid, SIGTERM);
   (void)::kill(-job_.pid, SIGCONT);
-  kill_at_ = Clock::now() + launch_.stop_grace;
+  kill_after(launch_.stop_grace);
+}
+
+/// At the latest: what was to come sooner stays.
+void Supervisor::kill_after(Duration grace) {
+  const auto at = Clock::now() + grace;
+  kill_at_ = std::min(kill_at_.value_or(at), at);
 }
 
 void Supervisor::end_tree(int signal) {

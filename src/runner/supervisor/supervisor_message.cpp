@@ -17,6 +17,7 @@ constexpr AskName ask_names[] = {{SupervisorAsk::What::follow, "follow"},
                                  {SupervisorAsk::What::signal, "signal"},
                                  {SupervisorAsk::What::stop, "stop"}};
 constexpr std::int64_t most = std::int64_t{1} << 62;
+constexpr std::chrono::milliseconds longest_grace = std::chrono::hours(24);
 constexpr int last_signal = 64, most_error_number = 4095;
 
 struct NamedBody {
@@ -100,6 +101,8 @@ std::string ask_text(const SupervisorAsk& ask) {
   for (const AskName& each : ask_names)
     if (each.what == ask.what) text["ask"] = each.name;
   if (ask.what == SupervisorAsk::What::signal) text["signal"] = ask.signal;
+  if (ask.grace)
+    text["grace_ms"] = std::chrono::duration_cast<std::chrono::milliseconds>(*ask.grace).count();
   return text.dump();
 }
 
@@ -119,6 +122,9 @@ Result<SupervisorAsk> parse_ask(std::string_view text) {
   if (!known) in.refuse("ask", "expected follow, state, signal or stop");
   if (ask.what == SupervisorAsk::What::signal)
     ask.signal = static_cast<int>(in.integer("signal", 1, last_signal));
+  if (ask.what == SupervisorAsk::What::stop)
+    if (const auto grace = in.integer_if("grace_ms", 0, longest_grace.count()))
+      ask.grace = std::chrono::milliseconds(*grace);
   in.done();
   if (error) return std::unexpected(*error);
   return ask;

@@ -1,7 +1,8 @@
 #pragma once
 // The messages between supervisor and daemon over a socket of packets, each one JSON object:
 //
-//   daemon:      {"ask":"follow"}  {"ask":"state"}  {"ask":"signal","signal":10}  {"ask":"stop"}
+//   daemon:      {"ask":"follow"}  {"ask":"state"}  {"ask":"signal","signal":10}
+//                {"ask":"stop"}  {"ask":"stop","grace_ms":0}
 //   supervisor:  {"ready":{}}  {"failed":{"reason":"..","code":28}}  {"began":{"pid":5}}
 //                {"reports":{"reports":[..]}}  {"out_of_memory":{..}}  {"state":{..}}
 //                {"answer":{"refused":".."}}
@@ -10,6 +11,7 @@
 // ends with the supervisor, or if the supervisor drops a peer that does not read.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -24,6 +26,7 @@ struct SupervisorAsk {
   enum class What : std::uint8_t { follow, state, signal, stop };
   What what = What::state;
   int signal = 0;
+  std::optional<Duration> grace = {};  // of stop, where it is to be shorter than the launch's
 };
 
 /// The supervisor has taken over the attempt.

@@ -49,8 +49,9 @@ TEST(SupervisorMessages, PassTextOnlyAsItCanBeShown) {
 
 TEST(SupervisorRequests, AreReadBackAsTheyWereWritten) {
   using enum SupervisorAsk::What;
-  for (const SupervisorAsk& ask : {SupervisorAsk{follow, 0}, SupervisorAsk{state, 0},
-                                   SupervisorAsk{signal, 10}, SupervisorAsk{stop, 0}}) {
+  for (const SupervisorAsk& ask :
+       {SupervisorAsk{follow, 0}, SupervisorAsk{state, 0}, SupervisorAsk{signal, 10},
+        SupervisorAsk{stop, 0}, SupervisorAsk{stop, 0, std::chrono::milliseconds(1500)}}) {
     const auto read = parse_ask(ask_text(ask));
     ASSERT_TRUE(read) << ask_text(ask);
     EXPECT_EQ(read->what, ask.what);

@@ -71,11 +71,9 @@ void Supervisor::hear(Peer& peer) {
 
 /// Carries out the request; returns why not, or an empty text.
 std::string Supervisor::obey(const SupervisorAsk& ask) {
+  if (ask.what == SupervisorAsk::What::stop) stop(ask.grace);
   if (main_gone_) return "the job has ended";
-  if (ask.what == SupervisorAsk::What::stop) {
-    stop();
-    return {};
-  }
+  if (ask.what == SupervisorAsk::What::stop) return {};
   if (::kill(-job_.pid, ask.signal) == 0) return {};
   return system_error_at(fmt::format("process group {}", job_.pid), "cannot be signalled")
       .error()

@@ -1,24 +1,20 @@
 #include "runner/supervisor/supervisor_start.hpp"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 
 #include "base/format.hpp"
 #include "runner/job_directory.hpp"
 #include "runner/supervisor/supervise.hpp"
-#include "runner/supervisor/supervisor_message.hpp"
 
 namespace cleave {
 
@@ -76,40 +72,6 @@ Result<pid_t> spawn_supervisor(const std::string& program, const std::string& di
   return pid;
 }
 
-/// Why a supervisor is not ready, with the system's error number if it has one.
-struct NotReady {
-  std::string why;
-  int code = 0;
-};
-
-/// Empty if it is ready, otherwise why it is not. One that is too slow, or was killed, is so for
-/// want of something.
-std::optional<NotReady> wait_until_ready(int connection,
-                                         std::chrono::steady_clock::time_point until) {
-  while (true) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-                          until - std::chrono::steady_clock::now())
-                          .count();
-    char text[longest_packet];
-    const ssize_t got = ::recv(connection, text, sizeof text, MSG_DONTWAIT);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0 && errno == EAGAIN) {
-      // Only now: a message that came while this process was delayed is read first.
-      if (left <= 0) return NotReady{"it does not become ready", ETIMEDOUT};
-      pollfd one{connection, POLLIN, 0};
-      (void)::poll(&one, 1, static_cast<int>(left));
-      continue;
-    }
-    if (got <= 0) return NotReady{"it ended before it was ready", ETIMEDOUT};
-    const auto message = parse_message({text, static_cast<std::size_t>(got)});
-    if (!message) return NotReady{message.error().text(), 0};
-    if (std::holds_alternative<SupervisorReady>(*message)) return std::nullopt;
-    const auto* failed = std::get_if<SupervisorFailed>(&*message);
-    return failed == nullptr ? NotReady{"it began with something else", 0}
-                             : NotReady{failed->reason, failed->code};
-  }
-}
-
 Result<void> make_user_folder(int folder, const Launch& launch) {
   if (::mkdirat(folder, user_folder, 0700) != 0)
     return system_error_at(user_folder, "cannot be made");
@@ -145,23 +107,13 @@ Result<NewJobFolder> make_job_folder(int jobs, const Launch& launch) {
 std::expected<StartedSupervisor, NotStarted> start_supervisor(const std::string& program,
                                                               const std::string& directory,
                                                               const Descriptor& lock,
-                                                              const SupervisorStart& how) {
+                                                              std::uint64_t descriptors) {
   auto connection = make_connection();
   if (!connection) return std::unexpected(NotStarted(connection.error(), errno));
-  const auto pid = spawn_supervisor(program, directory, connection->theirs.number(), lock.number(),
-                                    how.descriptors);
+  const auto pid =
+      spawn_supervisor(program, directory, connection->theirs.number(), lock.number(), descriptors);
   if (!pid) return std::unexpected(NotStarted(pid.error(), errno));
-  connection->theirs.close();
-  const auto trouble =
-      wait_until_ready(connection->ours.number(), std::chrono::steady_clock::now() + how.patience);
-  if (!trouble) return StartedSupervisor{*pid, std::move(connection->ours)};
-  ::kill(*pid, SIGKILL);
-  ::waitpid(*pid, nullptr, 0);
-  return std::unexpected(NotStarted({ErrorKind::infeasible,
-                                     directory,
-                                     fmt::format("the supervisor does not start: {}", trouble->why),
-                                     {}},
-                                    trouble->code));
+  return StartedSupervisor{*pid, std::move(connection->ours)};
 }
 
 Result<Descriptor> connect_to_supervisor(int folder) {

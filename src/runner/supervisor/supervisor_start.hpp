@@ -4,7 +4,6 @@
 
 #include <sys/types.h>
 
-#include <chrono>
 #include <cstdint>
 #include <string>
 
@@ -22,22 +21,16 @@ struct NewJobFolder {
 /// not the system that refused.
 [[nodiscard]] Result<NewJobFolder> make_job_folder(int jobs, const Launch& launch);
 
-/// A supervisor that is ready.
+/// A supervisor that has been begun.
 struct StartedSupervisor {
   pid_t pid = 0;
   Descriptor connection;
 };
-/// Limits for the start of a supervisor.
-struct SupervisorStart {
-  /// The soft limit of open files for it and its job; 0: that of this process.
-  std::uint64_t descriptors = 0;
-  std::chrono::steady_clock::duration patience = std::chrono::seconds(10);
-};
-/// Waits until the supervisor says that it is ready, a few milliseconds. On failure it has ended;
-/// may_have_begun() says whether its job had started by then.
+/// Begins a supervisor, which says over its connection that it is ready, or why it is not.
+/// `descriptors` is the soft limit of open files for it and its job; 0: that of this process.
 [[nodiscard]] std::expected<StartedSupervisor, NotStarted> start_supervisor(
     const std::string& program, const std::string& directory, const Descriptor& lock,
-    const SupervisorStart& how = {});
+    std::uint64_t descriptors);
 
 /// Connects to the supervisor of this folder. Fails at once if nothing listens there, or a process
 /// that was not of this process's user when it began to listen.
