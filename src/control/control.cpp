@@ -249,9 +249,9 @@ Result<JobNumber> Control::submit(const NewJob& job, Moment now) {
   return parts_->users.submit(job);
 }
 
-Result<void> Control::cancel(JobNumber job, const std::string& by, Moment now) {
+Result<void> Control::cancel(JobNumber job, const std::string& by, Moment now, CancelGrace grace) {
   parts_->advance(now);
-  parts_->users.cancel(job, by);
+  parts_->users.cancel(job, by, grace);
   return {};
 }
 

@@ -75,8 +75,10 @@ class Control {
   // last_request() after the call is the number under which answered() tells when the store has it.
 
   [[nodiscard]] Result<JobNumber> submit(const NewJob& job, Moment now);
-  /// Stops it where it runs. It is no failure that a job is final, or not there.
-  [[nodiscard]] Result<void> cancel(JobNumber job, const std::string& by, Moment now);
+  /// Stops it where it runs; one that is being stopped already, after no longer than this. It is no
+  /// failure that a job is final, or not there.
+  [[nodiscard]] Result<void> cancel(JobNumber job, const std::string& by, Moment now,
+                                    CancelGrace grace = CancelGrace::of_job);
   [[nodiscard]] Result<void> drain(GpuId gpu, bool drained, Moment now);
   void pause(bool paused, Moment now);
   [[nodiscard]] Result<void> set_scheduler(const std::string& spec, Moment now);

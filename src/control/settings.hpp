@@ -23,13 +23,22 @@ struct ReservedGpu {
   friend bool operator==(const ReservedGpu&, const ReservedGpu&) = default;
 };
 
+/// How long a job that is cancelled has from TERM to KILL.
+enum class CancelGrace : std::uint8_t {
+  of_job,       // what it was submitted with
+  of_operator,  // no longer than ControlSettings::operators_grace
+  at_once,
+};
+
 /// The loop's settings, with their defaults.
 struct ControlSettings {
   /// Used unless another scheduler was chosen while the daemon ran; the store keeps that choice.
   std::string scheduler{default_scheduler};
   std::string forecaster = "laws";
-  std::int64_t early_restarts_a_day = 10;            // of one job
-  std::size_t most_waiting = 100'000;                // unfinished jobs; more are refused
+  std::int64_t early_restarts_a_day = 10;  // of one job
+  std::size_t most_waiting = 100'000;      // unfinished jobs; more are refused
+  /// From TERM to KILL, at most, of a job that an operator cancels and that is another user's.
+  Duration operators_grace = std::chrono::seconds(30);
   Duration look_every = std::chrono::seconds(5);     // at each GPU
   Duration gpu_patience = std::chrono::seconds(60);  // until a silent driver counts as hung
   std::optional<Duration> keep_idle;                 // empty: until their room is needed

@@ -126,6 +126,13 @@ std::vector<SettingRow> job_settings() {
         "The method that forecasts a job's peak memory.", at_once},
        TextSetting{
            [](DaemonSettings& to, auto value) { to.control.forecaster = std::move(value); }}},
+      {{"operators_grace_s", "a number of seconds", "30",
+        "How long, at most, the job of another user has from TERM to KILL when an operator cancels "
+        "it, whatever its own grace time.",
+        at_once},
+       NumberSetting{
+           0, 86400,
+           [](auto& to, double value) { to.control.operators_grace = seconds_of(value); }}},
       {{"early_restarts_a_day", "a whole number", "10",
         "How often a job may be restarted on a larger instance, before its memory runs out, "
         "within 24 hours.",

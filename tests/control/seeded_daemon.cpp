@@ -341,7 +341,9 @@ void SeededDaemon::take_answers() {
 
 void SeededDaemon::cancel(JobNumber number) {
   cancelled_.insert(number);
-  static_cast<void>(control_->cancel(number, "someone", moment()));
+  constexpr CancelGrace graces[] = {CancelGrace::of_job, CancelGrace::of_operator,
+                                    CancelGrace::at_once};
+  static_cast<void>(control_->cancel(number, "someone", moment(), graces[random_.below(3)]));
 }
 
 void SeededDaemon::act() {

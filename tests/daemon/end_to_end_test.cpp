@@ -265,7 +265,7 @@ TEST(DaemonEndToEnd, CancelPriorityPauseAndDrain) {
   options.gpus = "1xA100-40GB";
   DaemonStand stand(options);
   const std::int64_t deaf = stand.submit(
-      "--stop-grace 0.3 --profile 7g.40gb -- sh -c 'trap \"\" TERM; while true; do sleep 0.05; "
+      "--stop-grace 86400 --profile 7g.40gb -- sh -c 'trap \"\" TERM; while true; do sleep 0.05; "
       "done'");
   ASSERT_TRUE(stand.wait_for_state(deaf, "running"));
   const std::int64_t low = stand.submit("--profile 7g.40gb -- " + job_of(0.1));
@@ -277,6 +277,8 @@ TEST(DaemonEndToEnd, CancelPriorityPauseAndDrain) {
   EXPECT_EQ(stand.over(dropped)["attempts"], 0);
   const Outcome cancelled = stand.run(fmt::format("cancel {}", deaf));
   EXPECT_EQ(cancelled.exit_code, 0) << cancelled.err;
+  ASSERT_TRUE(stand.wait_for_state(deaf, "stopping"));
+  EXPECT_EQ(stand.run(fmt::format("cancel --now {}", deaf)).exit_code, 0);
   const Json killed = stand.over(deaf);
   EXPECT_EQ(killed["state"], "cancelled");
   EXPECT_EQ(killed["exit_code"], 137) << "it did not hear TERM";

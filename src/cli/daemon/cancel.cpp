@@ -11,13 +11,14 @@ namespace cleave::cli {
 namespace {
 
 struct Options : DaemonOptions {
+  bool now = false;
   std::vector<std::string> jobs;
 };
 
-Result<Json> cancel_one(ApiClient& daemon, const std::string& job) {
+Result<Json> cancel_one(ApiClient& daemon, const std::string& job, bool now) {
   const auto number = find_job(daemon, job);
   if (!number) return std::unexpected(number.error());
-  return daemon.ask_json("POST", fmt::format("/v1/jobs/{}/cancel", *number));
+  return daemon.ask_json("POST", fmt::format("/v1/jobs/{}/cancel{}", *number, now ? "?now=1" : ""));
 }
 
 Result<int> cancel(const Options& options) {
@@ -26,7 +27,7 @@ Result<int> cancel(const Options& options) {
   int code = 0;
   Json documents = Json::array();
   for (const std::string& each : options.jobs) {
-    const auto document = cancel_one(*daemon, each);
+    const auto document = cancel_one(*daemon, each, options.now);
     if (!document) {
       // The others are cancelled all the same, unless no daemon answers.
       if (daemon->unreachable() || options.jobs.size() == 1)
@@ -54,6 +55,8 @@ void add_cancel(CommandLine& program, Run& run) {
   command->add_option("JOB", options.jobs, "Job numbers, or names of unfinished jobs")
       ->required()
       ->check(not_empty());
+  command->add_flag("--now", options.now,
+                    "KILL at once; also jobs that are being cancelled and have not ended yet");
   add_daemon(*command, options);
 }
 

@@ -7,6 +7,13 @@
 
 namespace cleave {
 
+namespace {
+
+/// From KILL until a process is gone: the driver first gives back what it held on the GPU.
+constexpr Duration time_to_die = std::chrono::seconds(30);
+
+}  // namespace
+
 void JobLifecycle::rebuild(const std::string& why) {
   if (!brain_.begin_rebuild(why)) return;
   for (ManagedGpu& gpu : node_.gpus) gpu.steps.clear();
@@ -110,7 +117,7 @@ void JobLifecycle::wait_again(LiveJob& job, const std::string& reason) {
   enter_queue(job);
 }
 
-void JobLifecycle::cancel(LiveJob& job, const std::string& by) {
+void JobLifecycle::cancel(LiveJob& job, const std::string& by, std::optional<Duration> grace) {
   if (is_final(job.record.state)) return;
   const std::string why = fmt::format("cancelled by {}", by);
   leave_engine(job);
@@ -118,10 +125,20 @@ void JobLifecycle::cancel(LiveJob& job, const std::string& by) {
   for (LiveJob* process : processes) process->record.cancelled = true;
   if (!node_.runs(job)) return finish(job, JobState::cancelled, why, std::nullopt);
   for (LiveJob* process : processes) {
+    if (grace) shorten_grace(*process, *grace);
     stop_all_attempts(*process, AttemptEnd::cancelled, why);
     process->record.state = JobState::stopping;
     process->record.reason = why;
     book_.note(*process);
+  }
+}
+
+/// Those that have been told to end are told once more.
+void JobLifecycle::shorten_grace(LiveJob& process, Duration grace) {
+  for (auto& [number, attempt] : process.attempts) {
+    attempt.grace = std::min(attempt.grace.value_or(grace), grace);
+    if (attempt.record.end == AttemptEnd::cancelled && !attempt.over)
+      book_.later([this, key = attempt.record.key] { stop_now(key); });
   }
 }
 
@@ -182,8 +199,16 @@ void JobLifecycle::stop_all_attempts(LiveJob& job, AttemptEnd end, const std::st
 }
 
 void JobLifecycle::stop_now(const JobKey& key) {
+  std::optional<Duration> grace;
+  if (LiveJob* job = node_.find(key.job); job != nullptr && job->attempts.contains(key.attempt)) {
+    LiveAttempt& attempt = job->attempts.at(key.attempt);
+    const Duration own = job->record.spec.stop_grace;
+    grace = attempt.grace;
+    attempt.gone_by = clock_.steady() + std::min(grace.value_or(own), own) + time_to_die;
+    node_.timers.emplace(*attempt.gone_by, JobKey{});  // so that what is seen of it is right
+  }
   // Where it is known to be over, its end comes by itself.
-  static_cast<void>(runner_.stop(key));
+  static_cast<void>(runner_.stop(key, grace));
 }
 
 AttemptRecord JobLifecycle::close_attempt(LiveJob& job, std::int64_t number,

@@ -55,7 +55,9 @@ class JobLifecycle {
               std::optional<int> exit_code);
   /// It waits again, as if it came now; the engine must not know it any more.
   void wait_again(LiveJob& job, const std::string& reason);
-  void cancel(LiveJob& job, const std::string& by);
+  /// With no more than this grace, where it is given: it holds for a job that is being cancelled
+  /// already, too.
+  void cancel(LiveJob& job, const std::string& by, std::optional<Duration> grace = {});
   /// A replica that has ended is started again when the verdict says, where it was if the engine
   /// still has it there.
   void start_again(LiveJob& job, const JobVerdict& verdict);
@@ -102,6 +104,7 @@ class JobLifecycle {
   void start_later(LiveJob& job, const JobVerdict& verdict);
   void start_at_its_place(LiveJob& job);
   void signal_now(const JobKey& key);
+  void shorten_grace(LiveJob& process, Duration grace);
   void take_timer(const JobKey& key);
 
   const Clock& clock_;

@@ -16,9 +16,8 @@ class LifecycleTest : public LoopParts {
   LifecycleTest() { think(); }
 
   /// A job whose process runs.
-  LiveJob& running(JobSpec spec = {}) {
+  LiveJob& running(JobSpec spec = {}, FakeCourse course = {}) {
     LiveJob& job = submit("3g.20gb", std::move(spec));
-    FakeCourse course;
     course.runs = 1h;
     for (std::int64_t attempt = 1; attempt < 5; ++attempt)
       jobs.plan({job.record.number, attempt}, course);
@@ -210,6 +209,21 @@ TEST_F(LifecycleTest, CancellingDoesNotWaitForACheckpoint) {
   EXPECT_FALSE(job.id);
   pass(1s);
   EXPECT_TRUE(jobs.running().empty());
+}
+
+TEST_F(LifecycleTest, CancellingOnceMoreShortensTheGrace) {
+  FakeCourse deaf;
+  deaf.stops = 1h;
+  LiveJob& job = running({}, deaf);
+  lifecycle.cancel(job, "its user");
+  book.commit(node);
+  pass(10min);
+  EXPECT_EQ(jobs.running().size(), 1U);
+  lifecycle.cancel(job, "an operator", Duration{});
+  book.commit(node);
+  pass(1s);
+  EXPECT_TRUE(jobs.running().empty());
+  EXPECT_EQ(job.record.reason, "cancelled by an operator");
 }
 
 TEST_F(LifecycleTest, OneThatWaitsIsCancelledAtOnce) {

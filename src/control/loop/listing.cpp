@@ -234,11 +234,26 @@ std::vector<std::string> Listing::shortages() const {
   return all;
 }
 
+/// What KILL has not ended. Its instance stays taken; the rest of the GPU goes on.
+std::vector<std::string> Listing::not_gone() const {
+  std::vector<std::string> all;
+  for (const auto& [number, job] : node_.jobs)
+    for (const auto& [count, attempt] : job.attempts) {
+      if (!attempt.gone_by || attempt.over || clock_.steady() < *attempt.gone_by) continue;
+      all.push_back(fmt::format(
+          "{} was killed and is still there: its processes hang in the system, or its supervisor "
+          "does; {} stays taken until they have ended (see ps -e -o pid,stat,wchan:30,args)",
+          NodeState::in_words(job.record), node_.place_in_words(attempt)));
+    }
+  return all;
+}
+
 std::vector<std::string> Listing::troubles() const {
   std::vector<std::string> all;
   if (!book_.writes()) all.push_back(book_.trouble());
   if (!brain_.trouble().empty()) all.push_back(brain_.trouble());
   std::ranges::move(shortages(), std::back_inserter(all));
+  std::ranges::move(not_gone(), std::back_inserter(all));
   const MigRules mig{settings_.may_switch_mig, brain_.wants_whole_gpus()};
   for (const GpuId id : node_.all_gpus()) {
     const ManagedGpu& gpu = node_.gpu(id);

@@ -54,6 +54,7 @@ class Listing {
   [[nodiscard]] PlacementSet free_places(GpuId gpu) const;
   [[nodiscard]] bool has_room(const Request& request, const QueueView& queue) const;
   [[nodiscard]] std::vector<std::string> shortages() const;
+  [[nodiscard]] std::vector<std::string> not_gone() const;
   [[nodiscard]] std::string closed_gpus() const;
   [[nodiscard]] std::string reserved_gpus() const;
 

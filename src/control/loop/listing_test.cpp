@@ -31,6 +31,17 @@ TEST_F(ListingTest, JobsThatAreNotFinalAreListedByNumber) {
   EXPECT_EQ(listing.job(4), nullptr);
 }
 
+TEST_F(ListingTest, WhatKillDoesNotEndIsSaid) {
+  LiveJob& job = node_.add_job(7);
+  LiveAttempt& attempt = node_.add_attempt(job, 0);
+  attempt.gone_by = clock.steady() + 1s;
+  EXPECT_TRUE(listing.troubles().empty());
+  attempt.gone_by = clock.steady();
+  ASSERT_EQ(listing.troubles().size(), 1U);
+  EXPECT_TRUE(listing.troubles()[0].starts_with("job 7 was killed and is still there"))
+      << listing.troubles()[0];
+}
+
 TEST_F(ListingTest, TheAttemptOfAJobIsTheOneThatCounts) {
   LiveJob& job = node_.add_job(1);
   EXPECT_EQ(listing.attempt_of(1), nullptr);

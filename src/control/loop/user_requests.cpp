@@ -210,7 +210,7 @@ void UserRequests::enter_job(std::vector<JobRecord> processes) {
   for (LiveJob* replica : node_.replicas(first)) lifecycle_.enter_queue(*replica);
 }
 
-void UserRequests::cancel(JobNumber number, const std::string& by) {
+void UserRequests::cancel(JobNumber number, const std::string& by, CancelGrace grace) {
   const LiveJob* job = node_.find(number);
   if (job == nullptr || is_final(job->record.state)) {
     // It is over, or was never there; the caller has checked which.
@@ -225,9 +225,12 @@ void UserRequests::cancel(JobNumber number, const std::string& by) {
   // That it is over is another event: job-cancelled, or how it ended before it heard of this.
   batch.events.push_back(book_.event_record(
       "job-cancelling", fmt::format("job {} is being cancelled by {}", number, by), &job->record));
-  const auto enter = [this, number, by] {
+  std::optional<Duration> most;
+  if (grace == CancelGrace::of_operator) most = settings_.operators_grace;
+  if (grace == CancelGrace::at_once) most = Duration{};
+  const auto enter = [this, number, by, most] {
     if (LiveJob* cancelled = node_.find(number))
-      for (LiveJob* replica : node_.replicas(*cancelled)) lifecycle_.cancel(*replica, by);
+      for (LiveJob* replica : node_.replicas(*cancelled)) lifecycle_.cancel(*replica, by, most);
   };
   book_.request(std::move(batch), enter).cancels = number;
 }

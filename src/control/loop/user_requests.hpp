@@ -28,7 +28,7 @@ class UserRequests {
   // Each is as control.hpp says.
 
   [[nodiscard]] Result<JobNumber> submit(const NewJob& job);
-  void cancel(JobNumber job, const std::string& by);
+  void cancel(JobNumber job, const std::string& by, CancelGrace grace);
   [[nodiscard]] Result<void> drain(GpuId gpu, bool drained);
   void pause(bool paused);
   [[nodiscard]] Result<void> set_scheduler(const std::string& text);

@@ -42,6 +42,8 @@ struct LiveAttempt {
   IdleTime idle;                     // of a lease
   bool beyond = false;               // its last report asked for more than the instance has
   std::optional<Duration> stop_at;   // TERM follows then, after a checkpoint signal
+  std::optional<Duration> grace;     // from TERM to KILL, where it is not the job's own
+  std::optional<Duration> gone_by;   // on the steady clock: it was told to end, and KILL has come
   bool placed = true;                // false: found at startup, and its instance not yet
   bool watched = false;              // by this loop, since it was started
   std::optional<EndedProcess> over;  // of several: it is closed when the others have ended too

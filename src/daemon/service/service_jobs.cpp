@@ -492,12 +492,18 @@ void Service::wait_for_job(const ApiCallPtr& call) {
 }
 
 void Service::cancel_job(const ApiCallPtr& call) {
+  const bool at_once = call->flag("now");
   if (!call->query_is_fine()) return;
   const auto job = find_job(call);
   if (!job) return;
   const std::string result = fmt::format("job {}", job->number);
   if (is_final(job->state)) return reply_with_job(call, job->number, result);
-  if (const auto taken = doors_.control.cancel(job->number, call->by(), doors_.now()); !taken)
+  const bool others = call->operates && job->owner.uid != call->request.peer.uid;
+  const CancelGrace grace = at_once  ? CancelGrace::at_once
+                            : others ? CancelGrace::of_operator
+                                     : CancelGrace::of_job;
+  if (const auto taken = doors_.control.cancel(job->number, call->by(), doors_.now(), grace);
+      !taken)
     return call->refuse(taken.error());
   when_written(
       call, [this, call, number = job->number, result] { reply_with_job(call, number, result); });
