@@ -1,0 +1,133 @@
+// Users who do their worst to the daemon and to each other, on a node whose daemon is root's.
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <thread>
+
+#include "base/format.hpp"
+#include "base/places_test.hpp"
+#include "daemon_stand.hpp"
+
+namespace cleave::whole {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using namespace std::chrono_literals;
+
+constexpr uid_t first_user = 65534, second_user = 1;  // users of every system
+
+/// A process of that user, until it is ended here.
+class Attacker {
+ public:
+  Attacker(uid_t uid, const std::function<void()>& does) : pid_(::fork()) {
+    if (pid_ != 0) return;
+    ::alarm(120);
+    if (::setgid(uid) != 0 || ::setuid(uid) != 0 || ::chdir("/") != 0) ::_exit(99);
+    does();
+    ::_exit(98);
+  }
+  ~Attacker() {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  Attacker(const Attacker&) = delete;
+  Attacker& operator=(const Attacker&) = delete;
+
+ private:
+  pid_t pid_;
+};
+
+std::string submission(const std::string& script) {
+  return Json{{"command", {"/bin/sh", "-c", script}},
+              {"environment", {"PATH=/usr/bin:/bin"}},
+              {"directory", "/"},
+              {"stop_grace_s", 86400}}
+      .dump();
+}
+
+/// Submits jobs, most of them short so that more begin, and some that stop and kill whatever they
+/// can; and stops all that it may itself, all the time: a process does not signal itself so.
+std::function<void()> worst(const DaemonStand& stand) {
+  return [socket = stand.socket()] {
+    const std::jthread stops([](const std::stop_token& over) {
+      while (!over.stop_requested()) ::kill(-1, SIGSTOP);
+    });
+    ApiClient daemon(std::vector{SocketPlace{socket, true}});
+    for (int count = 0;; ++count) {
+      (void)daemon.ask("POST", "/v1/jobs",
+                       submission(count % 32 == 0 ? "trap '' TERM; for s in STOP KILL; do kill -$s "
+                                                    "$PPID; kill -$s -1; done; sleep 1000"
+                                                  : "exit 0"));
+      ::usleep(5000);
+    }
+  };
+}
+
+class HostileUser : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (::geteuid() != 0) GTEST_SKIP() << "only root can be other users";
+  }
+};
+
+/// The longest form runs a minute (CLEAVE_LONG).
+TEST_F(HostileUser, KeepsTheDaemonFromNoAnswer) {
+  StandOptions options;
+  options.config = "allow_unfenced_users = true\n";
+  DaemonStand stand(options);
+  const auto lasts = std::getenv("CLEAVE_LONG") != nullptr ? 60s : 4s;
+  std::vector<double> answered;  // ms
+  {
+    const Attacker first(first_user, worst(stand)), second(second_user, worst(stand));
+    const auto until = Clock::now() + lasts;
+    while (Clock::now() < until) {
+      const auto asked = Clock::now();
+      (void)stand.get("/healthz");
+      answered.push_back(std::chrono::duration<double, std::milli>(Clock::now() - asked).count());
+      ::usleep(2000);
+    }
+  }
+  std::ranges::sort(answered);
+  const double late = answered[answered.size() * 99 / 100];
+  fmt::print("/healthz, {} times: median {:.2f} ms, 99 % within {:.2f} ms, at most {:.2f} ms\n",
+             answered.size(), answered[answered.size() / 2], late, answered.back());
+  EXPECT_LT(answered.back(), 5000) << "one start that waits for a stopped supervisor takes 10 s";
+  EXPECT_LT(late, sanitized ? 3000 : 1000);
+  // All of it ends when an operator says so, and the node is as before.
+  std::vector<std::int64_t> left;
+  const Json listing = stand.get("/v1/jobs?user=all");
+  for (const Json& job : listing["jobs"]) left.push_back(job["id"].get<std::int64_t>());
+  EXPECT_FALSE(left.empty());
+  for (const std::int64_t job : left)
+    EXPECT_EQ(stand.run(fmt::format("cancel --now {}", job)).exit_code, 0);
+  stand.all_over(left);
+  EXPECT_EQ(stand.over(stand.submit("-- true"))["state"], "finished");
+}
+
+TEST_F(HostileUser, KeepsNoInstanceFromAnOperator) {
+  StandOptions options;
+  options.config = "allow_unfenced_users = true\noperators_grace_s = 0.5\n";
+  DaemonStand stand(options);
+  const std::string text = submission(
+      "trap '' TERM; kill -STOP $PPID; kill -9 $PPID; echo on; "
+      "while :; do sleep 0.1; done");
+  const std::string socket = stand.socket();
+  ASSERT_EQ(as_user(first_user,
+                    [&] {
+                      ApiClient daemon(std::vector{SocketPlace{socket, true}});
+                      return daemon.ask("POST", "/v1/jobs", text) ? 0 : 1;
+                    }),
+            0);
+  ASSERT_TRUE(stand.wait_until([&] { return stand.run("logs 1").out == "on\n"; }));
+  EXPECT_EQ(stand.run("cancel 1").exit_code, 0);
+  const Json over = stand.over(1);
+  EXPECT_EQ(over["state"], "cancelled");
+  EXPECT_EQ(over["exit_code"], 137) << "though its grace was a day";
+}
+
+}  // namespace
+}  // namespace cleave::whole
