@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/quantity.hpp"
 #include "base/time.hpp"
 #include "model/default_scheduler.hpp"
 
@@ -43,6 +44,8 @@ struct ControlSettings {
   Duration gpu_patience = std::chrono::seconds(60);  // until a silent driver counts as hung
   std::optional<Duration> keep_idle;                 // empty: until their room is needed
   std::int64_t log_limit = 64 << 20;                 // bytes of each output of an attempt
+  std::int64_t job_processes = 16'384;               // of one attempt, with threads; 0: no limit
+  MiB job_memory{};                                  // of the host, of one attempt; 0: no limit
   Duration keep_jobs = std::chrono::hours(24 * 7);   // final jobs and their outputs
   std::int64_t keep_bytes = std::int64_t{10} << 30;  // of outputs of final jobs, all users
   std::size_t keep_events = 100'000;

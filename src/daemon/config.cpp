@@ -133,6 +133,19 @@ std::vector<SettingRow> job_settings() {
        NumberSetting{
            0, 86400,
            [](auto& to, double value) { to.control.operators_grace = seconds_of(value); }}},
+      {{"control_groups", "true or false", "true",
+        "Whether each job runs in control groups of its own, below the daemon's, where the system "
+        "lets it: so no process escapes its job, and the limits below hold.",
+        after_restart},
+       FlagSetting{&DaemonSettings::control_groups}},
+      {{"job_processes", "a whole number", "16384",
+        "How many processes and threads a job may have at a time; 0: no limit.", at_once},
+       CountSetting{0, 4'194'304,
+                    [](auto& to, std::int64_t value) { to.control.job_processes = value; }}},
+      {{"job_memory_mib", "a whole number", "0",
+        "How much of the host's memory a job may use; 0: no limit.", at_once},
+       CountSetting{0, std::int64_t{1} << 33,
+                    [](auto& to, std::int64_t value) { to.control.job_memory = MiB{value}; }}},
       {{"early_restarts_a_day", "a whole number", "10",
         "How often a job may be restarted on a larger instance, before its memory runs out, "
         "within 24 hours.",

@@ -27,6 +27,7 @@ struct DaemonSettings {
   std::int64_t highest_priority = 0;      // for users who are not operators
   std::size_t most_waiting_per_user = 0;  // likewise; 0: half of most_waiting
   bool may_switch_mig = false;
+  bool control_groups = true;
 };
 
 /// A configuration: the settings, and the value of every key in TOML's notation, given or default.

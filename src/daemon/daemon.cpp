@@ -162,8 +162,10 @@ class RunningDaemon {
     store_ = std::move(*store);
     const auto stop = places_.sim_node ? stop_of_environment() : Result<AtPoint>(AtPoint{});
     if (!stop) return std::unexpected(stop.error());
+    const GroupPlaces groups = settings.control_groups ? make_group_places() : GroupPlaces{};
+    spdlog::info("control groups of jobs: {}", groups.none() ? "none" : in_words(groups));
     auto runner = ProcessRunner::open(
-        {(places_.state / "jobs").string(), supervise_program(), job_descriptors_});
+        {(places_.state / "jobs").string(), supervise_program(), job_descriptors_, groups});
     if (!runner) return std::unexpected(runner.error());
     runner_ = std::move(*runner);
     ThreadedExecutorSettings executor_settings;

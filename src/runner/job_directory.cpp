@@ -116,6 +116,12 @@ Result<JobMark> job_mark(int folder, const JobKey& key) {
   return mark;
 }
 
+Result<Launch> read_launch(int folder) {
+  const auto text = read_file_in(folder, launch_file, ::geteuid(), longest_launch);
+  if (!text) return std::unexpected(text.error());
+  return parse_launch(*text, launch_file);
+}
+
 std::string began_text() {
   Json text;
   text["session"] = ::getsid(0);

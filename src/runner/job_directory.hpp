@@ -54,6 +54,13 @@ inline constexpr const char *launch_file = "launch.json", *lock_file = "lock",
 /// two jobs on a machine share it; the session is filled in if the lock has it.
 [[nodiscard]] Result<JobMark> job_mark(int folder, const JobKey& key);
 
+/// Its launch, as the daemon wrote it.
+[[nodiscard]] Result<Launch> read_launch(int folder);
+/// Its control groups, under this mark.
+[[nodiscard]] inline JobGroups groups_of(const Launch& launch, const JobMark& mark) {
+  return {launch.groups_in, mark.text};
+}
+
 /// What the job's first process writes about itself into the lock.
 [[nodiscard]] std::string began_text();
 /// False only if the job's program certainly did not run.

@@ -122,15 +122,17 @@ void close_all_but(int one, int other) {
 
 /// The rights of the supervisor, which has those of the user in the file system, are the daemon's
 /// again until they are given up as a whole.
-Result<void> become_user_of(const Launch& launch) {
+Result<void> become_user_of(const Launch& launch, const JobGroups& groups) {
   if (const auto daemons = make_files_as(::geteuid(), ::getegid()); !daemons) return daemons;
+  if (const auto entered = groups.enter(); !entered) return entered;
   forget_daemons_priorities();
   return become_user(launch);
 }
 
 /// Runs in the child and does not return.
 [[noreturn]] void become_job(Launch launch, int folder, const std::string& path,
-                             const std::string& mark, const JobEnds& ends, pid_t supervisor) {
+                             const std::string& mark, const JobGroups& groups, const JobEnds& ends,
+                             pid_t supervisor) {
   ::setsid();
   die_with(supervisor);
   forget_signals();
@@ -140,7 +142,7 @@ Result<void> become_user_of(const Launch& launch) {
     give_up(ends.exec, "job", "its input and outputs cannot be set");
   close_all_but(folder, ends.exec);
   errno = 0;
-  if (const auto became = become_user_of(launch); !became)
+  if (const auto became = become_user_of(launch, groups); !became)
     give_up(ends.exec, errno, became.error());
   die_with(supervisor);
   auto variables = whole_environment(launch, report_path(folder, path), mark);
@@ -163,7 +165,8 @@ ExecFailure parse_exec_failure(std::string_view text) {
 }
 
 Result<JobProcess> start_job_process(const Launch& launch, int folder, int lock,
-                                     const std::string& path, const std::string& mark) {
+                                     const std::string& path, const std::string& mark,
+                                     const JobGroups& groups) {
   auto out = make_pipe(), err = make_pipe(), exec = make_pipe();
   for (const auto* each : {&out, &err, &exec})
     if (!*each) return std::unexpected(each->error());
@@ -172,7 +175,7 @@ Result<JobProcess> start_job_process(const Launch& launch, int folder, int lock,
   started.pid = ::fork();
   if (started.pid < 0) return system_error_at("job", "no process can be begun");
   if (started.pid == 0)
-    become_job(launch, folder, path, mark,
+    become_job(launch, folder, path, mark, groups,
                {out->write.number(), err->write.number(), exec->write.number(), lock}, supervisor);
   started.out = std::move(out->read);
   started.err = std::move(err->read);

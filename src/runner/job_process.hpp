@@ -38,7 +38,7 @@ struct ExecFailure {
 /// /proc/PID/fd/N/report, which works for all processes of the user as long as the job's first
 /// process lives.
 [[nodiscard]] Result<JobProcess> start_job_process(const Launch& launch, int folder, int lock,
-                                                   const std::string& path,
-                                                   const std::string& mark);
+                                                   const std::string& path, const std::string& mark,
+                                                   const JobGroups& groups);
 
 }  // namespace cleave

@@ -70,6 +70,37 @@ Result<void> check_key(const JobKey& key, const std::string& place) {
   return {};
 }
 
+struct PlaceName {
+  const char* name;
+  std::string GroupPlaces::*place;
+};
+constexpr PlaceName place_names[] = {{"unified", &GroupPlaces::unified},
+                                     {"pids", &GroupPlaces::pids},
+                                     {"memory", &GroupPlaces::memory},
+                                     {"freezer", &GroupPlaces::freezer}};
+
+Json to_json(const GroupPlaces& places, const GroupLimits& limits) {
+  Json text;
+  for (const PlaceName& each : place_names)
+    if (!(places.*each.place).empty()) text[each.name] = places.*each.place;
+  text["most_processes"] = limits.most_processes;
+  text["memory_mib"] = limits.memory.value;
+  return text;
+}
+
+void read_control_groups(JsonReader& in, Launch& launch) {
+  auto groups = in.object_if("control_groups");
+  if (!groups) return;
+  for (const PlaceName& each : place_names) {
+    launch.groups_in.*each.place = groups->text_if(each.name).value_or("");
+    const std::string& place = launch.groups_in.*each.place;
+    if (!place.empty() && !place.starts_with('/')) groups->refuse(each.name, "expected a path");
+  }
+  launch.limits.most_processes = groups->integer("most_processes", 0, most_number);
+  launch.limits.memory = MiB{groups->integer("memory_mib", 0, std::int64_t{1} << 43)};
+  groups->done();
+}
+
 }  // namespace
 
 Result<void> check_launch(const Launch& launch, const std::string& place) {
@@ -111,6 +142,7 @@ std::string launch_text(const Launch& launch) {
   text["stop_grace_s"] = in_seconds(launch.stop_grace);
   text["leftover_grace_s"] = in_seconds(launch.leftover_grace);
   text["log_limit"] = launch.log_limit;
+  if (!launch.groups_in.none()) text["control_groups"] = to_json(launch.groups_in, launch.limits);
   return text.dump();
 }
 
@@ -135,6 +167,7 @@ Result<Launch> parse_launch(std::string_view text, const std::string& place) {
   launch.stop_grace = in.seconds_if("stop_grace_s").value_or(launch.stop_grace);
   launch.leftover_grace = in.seconds_if("leftover_grace_s").value_or(launch.leftover_grace);
   launch.log_limit = in.integer("log_limit", least_log, most_log);
+  read_control_groups(in, launch);
   in.done();
   if (error) return std::unexpected(*error);
   if (const auto fine = check_launch(launch, place); !fine) return std::unexpected(fine.error());

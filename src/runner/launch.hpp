@@ -9,6 +9,7 @@
 
 #include "base/result.hpp"
 #include "base/time.hpp"
+#include "runner/control_groups.hpp"
 
 namespace cleave {
 
@@ -34,6 +35,9 @@ struct Launch {
   /// The same for processes that the job left behind when it ended.
   Duration leftover_grace = std::chrono::seconds(5);
   std::int64_t log_limit = 64 << 20;  // bytes kept of each of its two outputs
+  /// Where its control groups are made, which the runner says, and their limits.
+  GroupPlaces groups_in;
+  GroupLimits limits;
 };
 
 /// Fails unless a process could be started from it: texts are UTF-8 without a zero byte, lengths

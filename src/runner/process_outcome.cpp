@@ -41,6 +41,8 @@ std::optional<OutOfMemorySeen> read_out_of_memory(JsonReader& in) {
 }  // namespace
 
 std::string in_words(const ProcessOutcome& outcome) {
+  if (outcome.used_up)
+    return fmt::format("used up its {} MiB of the host's memory", outcome.used_up->value);
   switch (outcome.end) {
     case ProcessOutcome::End::exited:
       return fmt::format("exited with {}", outcome.code);
@@ -65,6 +67,7 @@ std::string outcome_text(const ProcessOutcome& outcome) {
   text["out_dropped"] = outcome.out_dropped;
   text["err_dropped"] = outcome.err_dropped;
   text["leftovers"] = outcome.leftovers;
+  if (outcome.used_up) text["used_up_mib"] = outcome.used_up->value;
   if (outcome.out_of_memory) text["out_of_memory"] = to_json(*outcome.out_of_memory);
   text["reports"] = to_json(outcome.reports);
   return text.dump();
@@ -105,6 +108,7 @@ Result<ProcessOutcome> parse_outcome(std::string_view text, const std::string& p
   outcome.out_dropped = in.integer("out_dropped", 0, most);
   outcome.err_dropped = in.integer("err_dropped", 0, most);
   outcome.leftovers = in.integer("leftovers", 0, most);
+  if (const auto used_up = in.integer_if("used_up_mib", 0, most)) outcome.used_up = MiB{*used_up};
   outcome.out_of_memory = read_out_of_memory(in);
   outcome.reports = read_reports(in, "reports");
   in.done();

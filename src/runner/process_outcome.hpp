@@ -38,6 +38,7 @@ struct ProcessOutcome {
   Duration lasted{};                              // by a monotonic clock
   std::int64_t out_dropped = 0, err_dropped = 0;  // bytes that the logs no longer have
   std::int64_t leftovers = 0;  // processes that it left behind and that were ended
+  std::optional<MiB> used_up;  // the host's memory that it was given, for which it was killed
   std::optional<OutOfMemorySeen> out_of_memory;
   std::vector<NumberedReport> reports;  // the last few
 };

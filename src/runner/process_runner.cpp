@@ -29,6 +29,21 @@ constexpr std::int64_t most_entries_weighed = 1000, overfull_bytes = std::int64_
 constexpr std::chrono::nanoseconds first_wait = std::chrono::milliseconds(2),
                                    longest_wait = std::chrono::seconds(1);
 
+/// All processes of an attempt whose supervisor is gone: those of its groups and, where there were
+/// none, those that can be found.
+Result<std::int64_t> end_attempt(int folder, const JobMark& mark) {
+  std::int64_t ended = 0;
+  if (const auto launch = read_launch(folder)) {
+    const JobGroups groups = groups_of(*launch, mark);
+    const auto of_groups = end_groups({&groups, 1}, std::chrono::seconds(5));
+    if (!of_groups) return of_groups;
+    ended = *of_groups;
+  }
+  const auto found = end_leftovers({&mark, 1});
+  if (!found) return found;
+  return ended + *found;
+}
+
 NotStarted refusal(const JobKey& key, const std::string& why, int code) {
   return {{ErrorKind::infeasible,
            directory_name(key),
@@ -79,7 +94,9 @@ ProcessRunner::~ProcessRunner() {
 Started ProcessRunner::start(const Launch& launch) {
   const std::string name = directory_name(launch.key);
   if (const auto fine = check_launch(launch, name); !fine) return std::unexpected(fine.error());
-  auto made = make_job_folder(jobs_.number(), launch);
+  Launch whole = launch;
+  whole.groups_in = places_.groups;
+  auto made = make_job_folder(jobs_.number(), whole);
   if (!made) {
     const int code = errno;
     forget_stale(fmt::format(".new-{}", name));
@@ -294,7 +311,11 @@ bool ProcessRunner::give_up_starts(std::vector<RunnerEvent>& events) {
 
 void ProcessRunner::not_started(const JobKey& key, std::vector<RunnerEvent>& events) {
   Start start = std::move(*attempts_.at(key).start);
+  const auto folder = std::move(attempts_.at(key).folder);
   attempts_.erase(key);
+  // One that was killed leaves its groups.
+  if (const auto mark = job_mark(folder.number(), key))
+    if (const auto launch = read_launch(folder.number())) (void)groups_of(*launch, *mark).remove();
   forget_stale(directory_name(key));
   // One that was killed, or ended without a word, did so for want of something.
   if (!start.refused) start.refused = refusal(key, "it ended before it was ready", ETIMEDOUT);
@@ -316,8 +337,8 @@ void ProcessRunner::settle(const JobKey& key, std::vector<RunnerEvent>& events) 
     lost.began = began;
     if (!outcome) lost.trouble = outcome.error().text();
     const auto mark = job_mark(attempt.folder.number(), key);
-    const auto ended =
-        mark ? end_leftovers({&*mark, 1}) : Result<std::int64_t>(std::unexpected(mark.error()));
+    const auto ended = mark ? end_attempt(attempt.folder.number(), *mark)
+                            : Result<std::int64_t>(std::unexpected(mark.error()));
     if (ended) lost.leftovers = *ended;
     if (!ended) lost.trouble = ended.error().text();
     events.push_back({key, std::move(lost)});

@@ -25,6 +25,7 @@ class ProcessRunner final : public Runner {
     std::string jobs;     // folder of all attempts, absolute, of this user; created if missing
     std::string program;  // cleave-supervise; as root, no other user may be able to change it
     std::uint64_t descriptors = 0;  // soft limit for supervisors and jobs; 0: this program's
+    GroupPlaces groups;             // for control groups of attempts
     /// How long a supervisor may take to become ready, while everything else goes on.
     std::chrono::steady_clock::duration patience = std::chrono::seconds(10);
   };

@@ -63,14 +63,20 @@ Result<FoundJob> ProcessRunner::look_at(const JobKey& key) {
 /// Ends the leftovers of all dead attempts with one scan of all processes.
 void ProcessRunner::end_what_dead_ones_left(std::vector<FoundJob>& found) {
   std::vector<JobMark> marks;
+  std::vector<JobGroups> groups;
   for (const FoundJob& each : found) {
     if (each.state != FoundJob::State::dead) continue;
     const auto folder = open_folder_in(jobs_.number(), directory_name(each.key));
     if (!folder) continue;
-    if (const auto mark = job_mark(folder->number(), each.key)) marks.push_back(*mark);
+    const auto mark = job_mark(folder->number(), each.key);
+    if (!mark) continue;
+    marks.push_back(*mark);
+    if (const auto launch = read_launch(folder->number()))
+      groups.push_back(groups_of(*launch, *mark));
   }
   if (marks.empty()) return;
-  const auto ended = end_leftovers(marks);
+  auto ended = end_groups(groups, std::chrono::seconds(5));
+  if (ended) ended = end_leftovers(marks);
   if (ended) return;
   for (FoundJob& each : found)
     if (each.state == FoundJob::State::dead) each.trouble = ended.error().text();

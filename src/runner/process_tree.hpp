@@ -1,9 +1,9 @@
 #pragma once
-// The processes of a job, found in /proc without control groups. While the supervisor lives they
-// are all its descendants, since it adopts orphans. After it was killed, they are found by the mark
-// in their environment, by the session of the job's first process, and as descendants of these. A
-// process that has discarded its environment, left its session and lost its parents is not found
-// then.
+// The processes of a job, found in /proc, where there are no control groups (control_groups.hpp).
+// While the supervisor lives they are all its descendants, since it adopts orphans. After it was
+// killed, they are found by the mark in their environment, by the session of the job's first
+// process, and as descendants of these. A process that has discarded its environment, left its
+// session and lost its parents is not found then.
 
 #include <sys/types.h>
 

@@ -29,7 +29,7 @@ bool is_alive(std::int64_t pid) {
   return facts && !facts->zombie;
 }
 
-Stand::Stand() {
+Stand::Stand(GroupPlaces groups) : groups_(std::move(groups)) {
   ::chmod(root_.c_str(), 0711);
   auto runner = ProcessRunner::open(places());
   if (!runner) throw std::runtime_error(runner.error().text());
@@ -37,7 +37,7 @@ Stand::Stand() {
 }
 
 ProcessRunner::Places Stand::places() const {
-  return {path("jobs"), binary_dir() + "/bin/cleave-supervise"};
+  return {path("jobs"), binary_dir() + "/bin/cleave-supervise", 0, groups_};
 }
 
 Stand::~Stand() {
@@ -47,7 +47,11 @@ Stand::~Stand() {
   for (const JobKey& key : started_) {
     const auto opened = open_folder(folder(key));
     if (!opened) continue;
-    if (const auto mark = job_mark(opened->number(), key)) marks.push_back(*mark);
+    const auto mark = job_mark(opened->number(), key);
+    if (!mark) continue;
+    marks.push_back(*mark);
+    const JobGroups groups(groups_, mark->text);
+    (void)end_groups({&groups, 1}, std::chrono::seconds(5));
   }
   (void)end_leftovers(marks);
   runner_.reset();
@@ -163,7 +167,11 @@ std::vector<ProcessFacts> Stand::processes(const std::vector<JobKey>& keys) cons
   for (const JobKey& key : keys) {
     const auto opened = open_folder(folder(key));
     if (!opened) continue;
-    if (const auto mark = job_mark(opened->number(), key)) marks.push_back(*mark);
+    const auto mark = job_mark(opened->number(), key);
+    if (!mark) continue;
+    marks.push_back(*mark);
+    const JobGroups groups(groups_, mark->text);
+    (void)end_groups({&groups, 1}, std::chrono::seconds(5));
   }
   return find_leftovers(marks);
 }

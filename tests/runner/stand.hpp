@@ -14,7 +14,8 @@ namespace cleave::supervised {
 
 class Stand {
  public:
-  Stand();
+  /// With control groups for its attempts, if places for them are given.
+  explicit Stand(GroupPlaces groups = {});
   ~Stand();
   Stand(const Stand&) = delete;
   Stand& operator=(const Stand&) = delete;
@@ -60,6 +61,7 @@ class Stand {
   [[nodiscard]] ProcessRunner::Places places() const;
   TemporaryFolder made_;
   std::string root_ = made_.path().string();
+  GroupPlaces groups_;
   std::unique_ptr<ProcessRunner> runner_;
   std::vector<RunnerEvent> events_;
   std::vector<JobKey> started_;

@@ -151,6 +151,7 @@ Launch AttemptLauncher::launch_of(const LiveJob& job, const LiveAttempt& attempt
   if (job.record.is_replica()) set(launch.environment, "CLEAVE_REPLICA", job.record.rank());
   launch.stop_grace = job.record.spec.stop_grace;
   launch.log_limit = settings_.log_limit;
+  launch.limits = {settings_.job_processes, settings_.job_memory};
   return launch;
 }
 

@@ -93,6 +93,13 @@ Result<void> make_files_as(std::uint32_t uid, std::uint32_t gid) {
   return {};
 }
 
+FilesAsDaemon::FilesAsDaemon(std::uint32_t uid, std::uint32_t gid) : uid_(uid), gid_(gid) {
+  (void)make_files_as(::geteuid(), ::getegid());
+}
+FilesAsDaemon::~FilesAsDaemon() {
+  (void)make_files_as(uid_, gid_);
+}
+
 void give_up_reserves() {
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> held{};

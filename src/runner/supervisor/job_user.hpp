@@ -19,6 +19,18 @@ namespace cleave {
 /// become one; its signals and other rights stay.
 [[nodiscard]] Result<void> make_files_as(std::uint32_t uid, std::uint32_t gid);
 
+/// While it lives, files are made and opened as the daemon's user again.
+class FilesAsDaemon {
+ public:
+  FilesAsDaemon(std::uint32_t uid, std::uint32_t gid);
+  ~FilesAsDaemon();
+  FilesAsDaemon(const FilesAsDaemon&) = delete;
+  FilesAsDaemon& operator=(const FilesAsDaemon&) = delete;
+
+ private:
+  std::uint32_t uid_, gid_;
+};
+
 /// What this process writes no longer goes into what a file system keeps for root, nor beyond the
 /// quota of a file's owner. For the supervisor, once its job has been begun.
 void give_up_reserves();

@@ -109,12 +109,9 @@ Result<void> check_lock(const SupervisorPlaces& places) {
   return {};
 }
 
-Result<Launch> read_launch(const SupervisorPlaces& places, const std::string& directory) {
-  const auto text = read_file_in(places.folder.number(), launch_file, ::geteuid(), longest_launch);
-  if (!text) return std::unexpected(text.error());
-  auto launch = parse_launch(*text, launch_file);
-  if (!launch) return std::unexpected(launch.error());
-  if (!directory.ends_with(fmt::format("/{}", directory_name(launch->key))))
+Result<Launch> read_launch_of(const SupervisorPlaces& places, const std::string& directory) {
+  auto launch = read_launch(places.folder.number());
+  if (launch && !directory.ends_with(fmt::format("/{}", directory_name(launch->key))))
     return fail(ErrorKind::bad_input, launch_file, "it is of another job than its folder");
   return launch;
 }
@@ -123,7 +120,7 @@ Result<Supervisor> prepare(SupervisorPlaces& places, const std::string& director
   if (const auto opened = open_folders(places, directory); !opened)
     return std::unexpected(opened.error());
   if (const auto locked = check_lock(places); !locked) return std::unexpected(locked.error());
-  auto launch = read_launch(places, directory);
+  auto launch = read_launch_of(places, directory);
   if (!launch) return std::unexpected(launch.error());
   places.daemon_uid = ::geteuid();
   if (const auto opened = open_user_folder(places, launch->uid); !opened)
@@ -131,7 +128,10 @@ Result<Supervisor> prepare(SupervisorPlaces& places, const std::string& director
   const auto mark = job_mark(places.folder.number(), launch->key);
   if (!mark) return std::unexpected(mark.error());
   places.mark = mark->text;
+  places.groups = groups_of(*launch, *mark);
   if (const auto made = make_daemons_files(places); !made) return std::unexpected(made.error());
+  if (const auto made = places.groups.make(launch->limits); !made)
+    return std::unexpected(made.error());
   if (const auto users = make_files_as(launch->uid, launch->gid); !users)
     return std::unexpected(users.error());
   if (::fchdir(places.user.number()) != 0) return system_error_at(directory, "cannot be entered");
@@ -162,7 +162,10 @@ int supervise(const std::string& directory, std::uint64_t descriptors) {
   errno = 0;
   auto supervisor = prepare(places, directory);
   if (!supervisor) {
-    say(daemon, SupervisorFailed{supervisor.error().text(), errno});
+    const int code = errno;
+    (void)make_files_as(::geteuid(), ::getegid());
+    (void)places.groups.remove();
+    say(daemon, SupervisorFailed{supervisor.error().text(), code});
     places.lock.close();
     return 1;
   }

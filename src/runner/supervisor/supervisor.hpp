@@ -29,6 +29,7 @@ struct SupervisorPlaces {
   Descriptor first;      // connection to the daemon that started it
   uid_t daemon_uid = 0;  // the only user besides root that may connect
   std::string mark;
+  JobGroups groups;  // made
 };
 
 /// Binds `control` in the current directory, the attempt's folder, with the daemon's rights there.
@@ -75,12 +76,14 @@ class Supervisor {
   void stop(std::optional<Duration> grace);
   void kill_after(Duration grace);
   void end_tree(int signal);
+  void kill_groups() const;
   bool read_output(Output& output, bool is_error);
   void look_through(Output& output, std::string_view bytes);
   void saw_out_of_memory(std::string_view line);
   void finish();
   bool store();
   void drain_all();
+  void leave_groups();
 
   // supervisor_peers.cpp: its connections
   void accept_peer();

@@ -45,7 +45,8 @@ void Supervisor::begin() {
   outcome_.began_at = wall_clock();
   began_boot_ = since_boot();
   auto job = start_job_process(launch_, folder, places_.lock.number(),
-                               fmt::format("{}/{}", places_.path, user_folder), places_.mark);
+                               fmt::format("{}/{}", places_.path, user_folder), places_.mark,
+                               places_.groups);
   if (!job) {
     outcome_.end = ProcessOutcome::End::not_started;
     outcome_.code = errno;
@@ -155,10 +156,27 @@ void Supervisor::end_tree(int signal) {
   const auto below = descendants_of(::getpid(), all_processes());
   if (main_gone_)
     outcome_.leftovers = std::max(outcome_.leftovers, static_cast<std::int64_t>(below.size()));
+  if (signal == SIGKILL) kill_groups();
   for (const ProcessFacts& each : below) {
     send_signal(each, signal);
     if (signal != SIGKILL) send_signal(each, SIGCONT);
   }
+}
+
+void Supervisor::kill_groups() const {
+  if (places_.groups.none()) return;
+  const FilesAsDaemon daemons(launch_.uid, launch_.gid);
+  places_.groups.kill();
+}
+
+/// All processes are gone; groups of version 1 may take a moment to notice.
+void Supervisor::leave_groups() {
+  if (places_.groups.none()) return;
+  const FilesAsDaemon daemons(launch_.uid, launch_.gid);
+  if (launch_.limits.memory > MiB{} && places_.groups.killed_for_memory() > 0)
+    outcome_.used_up = launch_.limits.memory;
+  constexpr auto patience = std::chrono::milliseconds(500);
+  (void)end_groups({&places_.groups, 1}, patience);
 }
 
 /// Reads once; false if there was nothing.
@@ -214,6 +232,7 @@ void Supervisor::drain_all() {
 
 void Supervisor::finish() {
   drain_all();
+  leave_groups();
   if (outcome_.ended_at == Instant{}) outcome_.ended_at = wall_clock();
   const auto last =
       series_.after(series_.last() - static_cast<std::int64_t>(most_reports_in_outcome));

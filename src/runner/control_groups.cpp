@@ -1,0 +1,301 @@
+#include "runner/control_groups.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <map>
+#include <set>
+#include <thread>
+
+#include "base/format.hpp"
+#include "base/text.hpp"
+#include "runner/descriptor.hpp"
+
+namespace cleave {
+
+namespace {
+
+constexpr const char* procs_file = "cgroup.procs";
+constexpr const char* jobs_folder = "cleave-jobs";
+constexpr const char* daemon_folder = "cleave-daemon";
+
+std::string read_whole(const std::string& path) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::string text;
+  char piece[4096];
+  ssize_t got = 0;
+  while (file && (got = ::read(file.number(), piece, sizeof piece)) > 0)
+    text.append(piece, static_cast<std::size_t>(got));
+  return text;
+}
+
+/// These files take what one call writes.
+bool write_whole(const std::string& path, std::string_view text) {
+  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  return file &&
+         ::write(file.number(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
+}
+
+std::string below(const std::string& folder, std::string_view name) {
+  return folder.empty() ? std::string() : fmt::format("{}/{}", folder, name);
+}
+
+/// A mounted hierarchy: "36 31 0:33 /ROOT /WHERE rw - cgroup cgroup rw,pids".
+struct Hierarchy {
+  std::string root, where;
+  bool unified = false;
+  std::vector<std::string> controllers;
+};
+
+std::optional<Hierarchy> parse_mount(std::string_view line) {
+  const auto fields = split(line, ' ');
+  const auto dash = std::ranges::find(fields, "-");
+  if (fields.size() < 5 || fields.end() - dash < 4) return std::nullopt;
+  Hierarchy found;
+  found.root = fields[3];
+  found.where = fields[4];
+  found.unified = dash[1] == "cgroup2";
+  if (!found.unified && dash[1] != "cgroup") return std::nullopt;
+  for (const std::string_view option : split(dash[3], ',')) found.controllers.emplace_back(option);
+  return found;
+}
+
+/// "5:cpu,cpuacct:/system.slice"; version 2 has no names: "0::/system.slice".
+std::map<std::string, std::string, std::less<>> paths_by_controller(std::string_view groups) {
+  std::map<std::string, std::string, std::less<>> paths;
+  for (const std::string_view line : split(groups, '\n')) {
+    const std::size_t first = line.find(':'), second = line.find(':', first + 1);
+    if (second == std::string_view::npos) continue;
+    for (const std::string_view name : split(line.substr(first + 1, second - first - 1), ','))
+      paths.emplace(name, line.substr(second + 1));
+  }
+  return paths;
+}
+
+/// The group's folder below the mount, which may show a part of the hierarchy only.
+std::string folder_of(const Hierarchy& hierarchy, std::string_view path) {
+  if (hierarchy.root != "/" && path.starts_with(hierarchy.root))
+    path.remove_prefix(hierarchy.root.size());
+  while (path.ends_with('/')) path.remove_suffix(1);
+  return fmt::format("{}{}", hierarchy.where, path);
+}
+
+bool has_word(std::string_view text, std::string_view wanted) {
+  for (const std::string_view line : split(text, '\n'))
+    for (const std::string_view word : split(line, ' '))
+      if (word == wanted) return true;
+  return false;
+}
+
+/// "oom_kill 3" among lines.
+std::int64_t count_in(const std::string& text, std::string_view name) {
+  for (const std::string_view line : split(text, '\n')) {
+    if (!line.starts_with(name) || line.substr(name.size()).find(' ') != 0) continue;
+    return parse_integer(line.substr(name.size() + 1)).value_or(0);
+  }
+  return 0;
+}
+
+std::vector<pid_t> processes_in(const std::string& group) {
+  std::vector<pid_t> found;
+  const std::string text = read_whole(below(group, procs_file));
+  for (const std::string_view line : split(text, '\n'))
+    if (const auto pid = parse_integer(line); pid && *pid > 0)
+      found.push_back(static_cast<pid_t>(*pid));
+  return found;
+}
+
+/// The folder for jobs in this group; empty if it cannot be made, or is another user's.
+std::string make_jobs_folder(const std::string& own) {
+  const std::string folder = below(own, jobs_folder);
+  if (own.empty() || (::mkdir(folder.c_str(), 0755) != 0 && errno != EEXIST)) return {};
+  struct stat facts {};
+  const bool ours = ::stat(folder.c_str(), &facts) == 0 && facts.st_uid == ::geteuid();
+  return ours ? folder : std::string();
+}
+
+/// Whether a service manager has left this group to its processes.
+bool is_delegated(const std::string& own) {
+  char value = 0;
+  return ::getxattr(own.c_str(), "trusted.delegate", &value, 1) > 0 ||
+         ::getxattr(own.c_str(), "user.delegate", &value, 1) > 0;
+}
+
+/// A group of version 2 that has processes cannot hand controllers on: they move aside.
+void leave_own_group(const std::string& own) {
+  const std::string aside = below(own, daemon_folder);
+  if (!is_delegated(own) || (::mkdir(aside.c_str(), 0755) != 0 && errno != EEXIST)) return;
+  for (const pid_t each : processes_in(own))
+    (void)write_whole(below(aside, procs_file), fmt::format("{}", each));
+}
+
+/// Whether groups below `own` and below its folder for jobs can limit by this controller.
+bool hand_on(const std::string& own, const std::string& jobs, std::string_view controller) {
+  if (jobs.empty() || !has_word(read_whole(below(own, "cgroup.controllers")), controller))
+    return false;
+  for (const std::string& each : {own, jobs}) {
+    const std::string file = below(each, "cgroup.subtree_control");
+    const std::string wanted = fmt::format("+{}", controller);
+    if (write_whole(file, wanted)) continue;
+    if (each != own || errno != EBUSY) return false;
+    leave_own_group(own);
+    if (!write_whole(file, wanted)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::vector<std::string> GroupPlaces::folders() const {
+  std::vector<std::string> all;
+  for (const std::string& each : {unified, pids, memory, freezer})
+    if (!each.empty() && std::ranges::find(all, each) == all.end()) all.push_back(each);
+  return all;
+}
+
+GroupPlaces groups_of_process(std::string_view mounts, std::string_view groups) {
+  GroupPlaces places;
+  const auto paths = paths_by_controller(groups);
+  const auto path_of = [&](std::string_view controller) {
+    const auto found = paths.find(controller);
+    return found == paths.end() ? std::string_view("/") : std::string_view(found->second);
+  };
+  for (const std::string_view line : split(mounts, '\n')) {
+    const auto hierarchy = parse_mount(line);
+    if (!hierarchy) continue;
+    if (hierarchy->unified) places.unified = folder_of(*hierarchy, path_of(""));
+    for (const auto& [controller, place] :
+         {std::pair("pids", &places.pids), std::pair("memory", &places.memory),
+          std::pair("freezer", &places.freezer)})
+      if (std::ranges::find(hierarchy->controllers, controller) != hierarchy->controllers.end())
+        *place = folder_of(*hierarchy, path_of(controller));
+  }
+  for (std::string* each : {&places.pids, &places.memory})
+    if (each->empty()) *each = places.unified;
+  return places;
+}
+
+std::string in_words(const GroupPlaces& places) {
+  if (places.none()) return {};
+  const auto version = [&](const std::string& place) {
+    return place == places.unified ? "version 2" : "version 1";
+  };
+  std::vector<std::string> uses;
+  if (!places.unified.empty())
+    uses.emplace_back("killed as a whole (version 2)");
+  else if (!places.freezer.empty())
+    uses.emplace_back("stopped and killed (version 1)");
+  if (!places.pids.empty())
+    uses.push_back(fmt::format("number of processes ({})", version(places.pids)));
+  if (!places.memory.empty()) uses.push_back(fmt::format("memory ({})", version(places.memory)));
+  return fmt::format("{}", fmt::join(uses, ", "));
+}
+
+GroupPlaces make_group_places() {
+  const GroupPlaces own =
+      groups_of_process(read_whole("/proc/self/mountinfo"), read_whole("/proc/self/cgroup"));
+  GroupPlaces made;
+  made.unified = make_jobs_folder(own.unified);
+  const auto limits = [&](const std::string& place, std::string_view controller) {
+    if (place != own.unified) return make_jobs_folder(place);
+    return hand_on(own.unified, made.unified, controller) ? made.unified : std::string();
+  };
+  made.pids = limits(own.pids, "pids");
+  made.memory = limits(own.memory, "memory");
+  made.freezer = make_jobs_folder(own.freezer);
+  return made;
+}
+
+JobGroups::JobGroups(const GroupPlaces& places, const std::string& name)
+    : groups_{below(places.unified, name), below(places.pids, name), below(places.memory, name),
+              below(places.freezer, name)} {}
+
+Result<void> JobGroups::make(const GroupLimits& limits) const {
+  const auto refused = [&](const std::string& where, std::string_view what) {
+    const int why = errno;
+    (void)remove();
+    errno = why;
+    return system_error_at(where, what);
+  };
+  for (const std::string& group : groups_.folders())
+    if (::mkdir(group.c_str(), 0755) != 0) return refused(group, "cannot be made");
+  if (limits.most_processes > 0 && !groups_.pids.empty() &&
+      !write_whole(below(groups_.pids, "pids.max"), fmt::format("{}", limits.most_processes)))
+    return refused(groups_.pids, "does not take a number of processes");
+  if (limits.memory <= MiB{} || groups_.memory.empty()) return {};
+  const std::string bytes = fmt::format("{}", limits.memory.value << 20);
+  const bool second = groups_.memory == groups_.unified;
+  if (!write_whole(below(groups_.memory, second ? "memory.max" : "memory.limit_in_bytes"), bytes))
+    return refused(groups_.memory, "does not take a limit of memory");
+  // Absent where the system has no swap, or does not count it.
+  (void)write_whole(
+      below(groups_.memory, second ? "memory.swap.max" : "memory.memsw.limit_in_bytes"),
+      second ? "0" : bytes);
+  if (second) (void)write_whole(below(groups_.memory, "memory.oom.group"), "1");
+  return {};
+}
+
+Result<void> JobGroups::enter() const {
+  for (const std::string& group : groups_.folders())
+    if (!write_whole(below(group, procs_file), "0"))
+      return system_error_at(group, "cannot be entered");
+  return {};
+}
+
+std::vector<pid_t> JobGroups::members() const {
+  std::set<pid_t> all;
+  for (const std::string& group : groups_.folders())
+    for (const pid_t each : processes_in(group)) all.insert(each);
+  return {all.begin(), all.end()};
+}
+
+void JobGroups::kill() const {
+  // Since Linux 5.14.
+  if (!groups_.unified.empty() && write_whole(below(groups_.unified, "cgroup.kill"), "1")) return;
+  // What is frozen forks no more. Its numbers are no others' before it is thawed, and dies.
+  const std::string state = below(groups_.freezer, "freezer.state");
+  const bool frozen = !groups_.freezer.empty() && write_whole(state, "FROZEN");
+  for (const pid_t each : members()) (void)::kill(each, SIGKILL);
+  if (frozen) (void)write_whole(state, "THAWED");
+}
+
+bool JobGroups::remove() const {
+  bool all = true;
+  for (const std::string& group : groups_.folders())
+    all = (::rmdir(group.c_str()) == 0 || errno == ENOENT) && all;
+  return all;
+}
+
+std::int64_t JobGroups::killed_for_memory() const {
+  if (groups_.memory.empty()) return 0;
+  const bool second = groups_.memory == groups_.unified;
+  return count_in(
+      read_whole(below(groups_.memory, second ? "memory.events" : "memory.oom_control")),
+      "oom_kill");
+}
+
+Result<std::int64_t> end_groups(std::span<const JobGroups> groups,
+                                std::chrono::milliseconds patience) {
+  const auto until = std::chrono::steady_clock::now() + patience;
+  std::set<pid_t> seen;
+  for (const JobGroups& each : groups) {
+    while (true) {
+      const auto members = each.members();
+      seen.insert(members.begin(), members.end());
+      each.kill();
+      if (each.remove()) break;
+      if (std::chrono::steady_clock::now() > until)
+        return fail(ErrorKind::infeasible, "control groups",
+                    fmt::format("{} of a job do not end", counted(members.size(), "process")));
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+  return static_cast<std::int64_t>(seen.size());
+}
+
+}  // namespace cleave
