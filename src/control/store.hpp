@@ -101,6 +101,9 @@ class Store {
                                                                     std::size_t most) = 0;
   /// Forgets the oldest events; at least the newest `keep` stay.
   [[nodiscard]] virtual Result<void> forget_events(std::size_t keep) = 0;
+  /// Brings what was written into its last place, so that little depends on the newest files. Call
+  /// it every few seconds. What fails is tried again by the next call.
+  virtual void settle() {}
 };
 
 }  // namespace cleave

@@ -157,8 +157,9 @@ class RunningDaemon {
 
  private:
   Result<void> open_doors(const DaemonSettings& settings) {
-    auto store = SqliteStore::open(places_.state);
+    auto store = SqliteStore::open(places_.state, arguments_.accepts_loss);
     if (!store) return std::unexpected(store.error());
+    for (const std::string& each : (*store)->remarks()) spdlog::warn("{}", shown(each, 500));
     store_ = std::move(*store);
     const auto stop = places_.sim_node ? stop_of_environment() : Result<AtPoint>(AtPoint{});
     if (!stop) return std::unexpected(stop.error());
@@ -238,6 +239,7 @@ class RunningDaemon {
 
   void after_step() {
     service_->after_step();
+    settle_store();
     for (const EventRecord& event : control_->events_since(logged_)) {
       spdlog::info("{}: {}", event.kind, shown(event.text, 500));
       logged_ = event.number;
@@ -247,6 +249,15 @@ class RunningDaemon {
       if (std::ranges::find(troubles_, each) == troubles_.end())
         spdlog::warn("{}", shown(each, 500));
     troubles_ = std::move(troubles);
+  }
+
+  /// The loop steps every few seconds at least, since it looks at its GPUs.
+  void settle_store() {
+    constexpr auto every = std::chrono::seconds(5);
+    const auto now = std::chrono::steady_clock::now();
+    if (now < settle_at_) return;
+    settle_at_ = now + every;
+    store_->settle();
   }
 
   void hear_signals() {
@@ -315,6 +326,7 @@ class RunningDaemon {
   std::shared_ptr<const ApplicationTimes> applications_;  // as last read
   std::string applications_files_;                        // as they were then
   std::uint64_t job_descriptors_;
+  std::chrono::steady_clock::time_point settle_at_{};
   AuditFile audit_;
   boost::asio::io_context loop_{1};
   boost::asio::signal_set signals_;

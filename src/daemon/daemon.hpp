@@ -18,6 +18,7 @@ struct DaemonArguments {
   std::string nvml;
   std::string simulate;  // "4xA100-40GB"
   bool instant = false;
+  bool accepts_loss = false;  // of what the store is known to have held
   std::string version;
 };
 

@@ -49,6 +49,9 @@ void add_options(CommandLine& program, DaemonOptions& options) {
       .add_flag("--instant", to.instant,
                 "Create and destroy simulated instances without the delays of hardware")
       ->needs(simulate);
+  program.add_flag("--accept-loss", to.accepts_loss,
+                   "Begin although the store lacks what it is known to have held; numbers of jobs "
+                   "go on after those that were given");
   program.add_flag("--foreground", options.foreground,
                    "Stay in the foreground, which is the only mode");
   program

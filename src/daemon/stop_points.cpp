@@ -51,6 +51,7 @@ class StoppingStore final : public Store {
     return store_->ended_before(time, most);
   }
   Result<void> forget_events(std::size_t keep) override { return store_->forget_events(keep); }
+  void settle() override { store_->settle(); }
 
  private:
   std::unique_ptr<Store> store_;

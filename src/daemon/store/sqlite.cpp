@@ -94,6 +94,7 @@ SqliteRun SqliteConnection::use(const std::string& sql) {
 
 SqliteRun::~SqliteRun() {
   // What it says was heard already, from the step that failed.
+  if (statement_ == nullptr) return;  // it could not be prepared
   sqlite3_reset(statement_);
   sqlite3_clear_bindings(statement_);
 }

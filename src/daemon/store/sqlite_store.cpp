@@ -45,7 +45,7 @@ CREATE TABLE events ()" +
          column_definitions(event_columns()) + R"() STRICT;
 CREATE TABLE settings (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE numbers (name TEXT PRIMARY KEY, highest INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-INSERT INTO numbers VALUES ('job', 0), ('event', 0);
+INSERT INTO numbers VALUES ('job', 0), ('event', 0), ('batch', 0);
 )" + learnt_table();
 }
 
@@ -54,22 +54,27 @@ std::int64_t newest(std::span<const StoreColumn<Record>> columns) {
   return std::ranges::max(columns, {}, &StoreColumn<Record>::since).since;
 }
 
+/// With which batches are counted.
+constexpr std::int64_t counting_since = 6;
+
 /// That of the newest column.
 std::int64_t schema_version() {
-  return std::max({newest(job_columns()), newest(attempt_columns()), newest(instance_columns()),
-                   newest(event_columns()), newest(learnt_columns())});
+  return std::max({counting_since, newest(job_columns()), newest(attempt_columns()),
+                   newest(instance_columns()), newest(event_columns()), newest(learnt_columns())});
 }
 
 /// Adds the tables and columns that came after the schema `from`.
 Result<void> upgrade_schema(SqliteConnection& connection, std::int64_t from) {
   const std::string learnt =
       from < 2 ? learnt_table() : upgrade_statements("learnt", learnt_columns(), from);
-  return connection.run(fmt::format("BEGIN IMMEDIATE; {}{}{}{}{} PRAGMA user_version = {}; COMMIT",
-                                    upgrade_statements("jobs", job_columns(), from),
-                                    upgrade_statements("attempts", attempt_columns(), from),
-                                    upgrade_statements("instances", instance_columns(), from),
-                                    upgrade_statements("events", event_columns(), from), learnt,
-                                    schema_version()));
+  const std::string counting =
+      from < counting_since ? "INSERT OR REPLACE INTO numbers VALUES ('batch', 0);" : "";
+  return connection.run(fmt::format(
+      "BEGIN IMMEDIATE; {}{}{}{}{}{} PRAGMA user_version = {}; COMMIT",
+      upgrade_statements("jobs", job_columns(), from),
+      upgrade_statements("attempts", attempt_columns(), from),
+      upgrade_statements("instances", instance_columns(), from),
+      upgrade_statements("events", event_columns(), from), learnt, counting, schema_version()));
 }
 
 Result<void> begin_schema(SqliteConnection& connection) {
@@ -128,18 +133,26 @@ Result<void> check_for_damage(SqliteConnection& connection) {
 
 }  // namespace
 
-Result<std::unique_ptr<SqliteStore>> SqliteStore::open(
-    const std::filesystem::path& state_directory) {
+Result<std::unique_ptr<SqliteStore>> SqliteStore::open(const std::filesystem::path& state_directory,
+                                                       bool accepts_loss) {
   auto file = StoreFile::take(state_directory);
   if (!file) return std::unexpected(file.error());
+  auto witness = StoreWitness::open(file->witness());
+  if (!witness) return std::unexpected(witness.error());
   auto connection = SqliteConnection::open(file->path());
   if (!connection) return std::unexpected(connection.error());
-  std::unique_ptr<SqliteStore> store(new SqliteStore(std::move(*file), std::move(*connection)));
-  if (const auto prepared = store->prepare(); !prepared) return std::unexpected(prepared.error());
+  std::unique_ptr<SqliteStore> store(
+      new SqliteStore(std::move(*file), std::move(*connection), std::move(*witness)));
+  if (const auto prepared = store->prepare(accepts_loss); !prepared)
+    return std::unexpected(prepared.error());
   return store;
 }
 
-Result<void> SqliteStore::prepare() {
+SqliteStore::~SqliteStore() {
+  witness_.sync();
+}
+
+Result<void> SqliteStore::prepare(bool accepts_loss) {
   const std::string place = shown(file_.path().string(), 200);
   // Exclusive: the index of the log lies in this program's memory, not in a shared file that a full
   // disk could take from under it. Checkpoints come after 16 MiB of log, and the log stays about
@@ -150,16 +163,56 @@ Result<void> SqliteStore::prepare() {
       "PRAGMA wal_autocheckpoint = 4096; PRAGMA journal_size_limit = 33554432; PRAGMA temp_store = "
       "MEMORY");
   if (!set) return set;
+  const auto before = connection_.number("PRAGMA user_version");
+  if (!before) return std::unexpected(before.error());
   if (const auto fine = check_schema(connection_, place); !fine) return fine;
   if (file_.torn()) return damaged(connection_, "its end is missing");
   if (const auto wal = connection_.run("PRAGMA journal_mode = WAL"); !wal) return wal;
   if (const auto fine = check_for_damage(connection_); !fine) return fine;
   SqliteRun run = connection_.use("SELECT name, highest FROM numbers");
   while (run.row()) {
-    const bool job = run.text() == "job";
-    (job ? numbers_.job : numbers_.event) = run.integer();
+    const std::string name(run.text());
+    (name == "job"     ? numbers_.job
+     : name == "event" ? numbers_.event
+                       : numbers_.batch) = run.integer();
   }
-  return run.state();
+  if (const auto fine = run.state(); !fine) return fine;
+  // One of an earlier schema was written by a program that did not count; a new one has none.
+  return hear_witness(*before == 0 || *before >= counting_since, accepts_loss);
+}
+
+Result<void> SqliteStore::hear_witness(bool counted, bool accepts_loss) {
+  const auto& seen = witness_.seen();
+  if (counted && !seen && (witness_.damaged() || numbers_.batch > 0))
+    remarks_.push_back(fmt::format(
+        "{} is {}: whether the latest jobs are all in the store cannot be told",
+        shown(file_.witness().string(), 200), witness_.damaged() ? "damaged" : "gone or empty"));
+  if (counted && seen && seen->batch > numbers_.batch) {
+    const std::string lost = fmt::format(
+        "its latest {} missing, which had been on the disk{}",
+        seen->batch - numbers_.batch == 1
+            ? std::string("batch is")
+            : fmt::format("{} batches are", seen->batch - numbers_.batch),
+        seen->job > numbers_.job ? fmt::format(": jobs {} to {} were accepted and are not there",
+                                               numbers_.job + 1, seen->job)
+                                 : std::string());
+    if (!accepts_loss)
+      return fail(ErrorKind::bad_input, shown(file_.path().string(), 200), lost,
+                  "restore it with its log from a backup, or start once with --accept-loss");
+    remarks_.push_back(fmt::format("{}: {}; the loss is accepted", file_.path().string(), lost));
+    numbers_ = {seen->batch, std::max(seen->job, numbers_.job),
+                std::max(seen->event, numbers_.event)};
+    if (const auto kept = put_numbers(numbers_); !kept) return kept;
+  }
+  witness_.begin_at(numbers_);
+  return {};
+}
+
+void SqliteStore::settle() {
+  witness_.sync();
+  if (!unsettled_) return;
+  SqliteRun run = connection_.use("PRAGMA wal_checkpoint(PASSIVE)");
+  if (run.done()) unsettled_ = false;
 }
 
 Error SqliteStore::broken(std::string message) const {
@@ -187,6 +240,8 @@ Result<void> SqliteStore::write(const StoreBatch& batch, Durability durability) 
     return done;
   }
   numbers_ = *numbers;
+  unsettled_ = true;
+  if (durability == Durability::synced) witness_.note(numbers_);
   if (!batch.forgotten.empty()) give_back_room(64 + 2 * batch.forgotten.size());
   return {};
 }
@@ -202,14 +257,16 @@ Result<SqliteStore::Numbers> SqliteStore::put(const StoreBatch& batch) {
   if (done) done = put_settings(batch);
   if (done) done = put_learnt(batch);
   if (done) done = forget(batch);
-  if (done && numbers != numbers_) done = put_numbers(numbers);
+  ++numbers.batch;
+  if (done) done = put_numbers(numbers);
   if (!done) return std::unexpected(done.error());
   return numbers;
 }
 
 Result<void> SqliteStore::put_numbers(const Numbers& numbers) {
   for (const auto& [name, highest] :
-       {std::pair("job", numbers.job), std::pair("event", numbers.event)}) {
+       {std::pair("job", numbers.job), std::pair("event", numbers.event),
+        std::pair("batch", numbers.batch)}) {
     const auto done = connection_.use("UPDATE numbers SET highest = ?2 WHERE name = ?1")
                           .with(name, highest)
                           .done();

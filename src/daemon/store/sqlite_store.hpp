@@ -23,6 +23,7 @@
 #include "control/store.hpp"
 #include "daemon/store/sqlite.hpp"
 #include "daemon/store/store_file.hpp"
+#include "daemon/store/store_witness.hpp"
 
 namespace cleave {
 
@@ -31,8 +32,15 @@ class SqliteStore final : public Store {
  public:
   /// Opens or begins it in a directory that is there. Databases up to 64 MiB are checked for
   /// damage; in larger ones damage is found where it is met.
+  ///
+  /// Refused where the latest batches are missing that were on the disk (store_witness.hpp), unless
+  /// the loss is accepted: then numbers go on after those that were given.
   [[nodiscard]] static Result<std::unique_ptr<SqliteStore>> open(
-      const std::filesystem::path& state_directory);
+      const std::filesystem::path& state_directory, bool accepts_loss = false);
+  ~SqliteStore() override;
+
+  /// What open() found that is worth telling.
+  [[nodiscard]] const std::vector<std::string>& remarks() const { return remarks_; }
 
   Result<StoreContents> load() override;
   Result<void> write(const StoreBatch& batch, Durability durability) override;
@@ -45,21 +53,18 @@ class SqliteStore final : public Store {
                                           std::size_t most) override;
   Result<std::vector<JobRecord>> ended_before(Instant time, std::size_t most) override;
   Result<void> forget_events(std::size_t keep) override;
+  void settle() override;
 
   /// For tests: the disk is full beyond `most` pages of 4 KiB; a larger database cannot grow.
   [[nodiscard]] Result<void> limit_pages(std::int64_t most);
 
  private:
-  /// The highest numbers ever given.
-  struct Numbers {
-    JobNumber job = 0;
-    std::int64_t event = 0;
-    friend bool operator==(const Numbers&, const Numbers&) = default;
-  };
+  using Numbers = StoreProgress;  // the highest ever given
 
-  SqliteStore(StoreFile file, SqliteConnection connection)
-      : file_(std::move(file)), connection_(std::move(connection)) {}
-  [[nodiscard]] Result<void> prepare();
+  SqliteStore(StoreFile file, SqliteConnection connection, StoreWitness witness)
+      : file_(std::move(file)), connection_(std::move(connection)), witness_(std::move(witness)) {}
+  [[nodiscard]] Result<void> prepare(bool accepts_loss);
+  [[nodiscard]] Result<void> hear_witness(bool counted, bool accepts_loss);
   [[nodiscard]] Result<void> sync_as(Durability durability);
   [[nodiscard]] Result<Numbers> put(const StoreBatch& batch);
   [[nodiscard]] Result<void> put_numbers(const Numbers& numbers);
@@ -77,6 +82,9 @@ class SqliteStore final : public Store {
 
   StoreFile file_;  // let go of after the connection
   SqliteConnection connection_;
+  StoreWitness witness_;
+  std::vector<std::string> remarks_;
+  bool unsettled_ = false;  // batches are in the log that are not in the database
   Durability syncing_ = Durability::synced;
   Numbers numbers_;
 };

@@ -165,9 +165,9 @@ TEST_F(SqliteFile, WaitsForNoOtherProgramThatHasItOpen) {
 
 TEST_F(SqliteFile, OfANewerSchemaIsRefused) {
   ASSERT_TRUE(open()->write(batch_of(1), Durability::synced));
+  sql("PRAGMA user_version = 7");
+  expect_refused("newer Cleave: its schema is 7, this program knows 6");
   sql("PRAGMA user_version = 6");
-  expect_refused("newer Cleave: its schema is 6, this program knows 5");
-  sql("PRAGMA user_version = 5");
   EXPECT_EQ(whole_batches(*open()), 1) << "and nothing happened to it";
 }
 
@@ -336,6 +336,114 @@ TEST_F(SqliteFile, WithDamageAnywhereDoesNotCrash) {
   EXPECT_GT(refused, 0);  // most bytes are those of texts, which nobody can check
 }
 
+/// A database, log and witness as they are after this many batches when the writer is killed.
+class KilledWriter : public SqliteFile {
+ protected:
+  static constexpr std::int64_t batches = 40;
+  void SetUp() override {
+    ASSERT_EQ(in_child([&] {
+                Store* store = open().release();  // never closed
+                for (std::int64_t turn = 1; turn <= batches; ++turn) {
+                  if (!store->write(batch_of(turn), Durability::synced)) return 1;
+                  if (turn == batches / 2) store->settle();
+                }
+                return 0;
+              }),
+              0);
+    for (const char* each : files) fs::copy_file(file(each), kept(each));
+  }
+  [[nodiscard]] fs::path kept(const std::string& name) const {
+    return folder_.path() / fmt::format("kept{}", name);
+  }
+  void restore() const {
+    for (const char* each : files)
+      fs::copy_file(kept(each), file(each), fs::copy_options::overwrite_existing);
+  }
+  static constexpr const char* files[] = {"", "-wal", ".witness"};
+};
+
+void flip_a_bit(const fs::path& path, Random& random) {
+  std::fstream damaged(path, std::ios::in | std::ios::out | std::ios::binary);
+  const auto at = static_cast<std::streamoff>(random.below(fs::file_size(path)));
+  damaged.seekg(at);
+  const auto byte = static_cast<unsigned char>(damaged.get());
+  damaged.seekp(at);
+  damaged.put(static_cast<char>(byte ^ (1U << random.below(8))));
+}
+
+/// What is wrong with the log or with the witness: nothing is missing that is not told, and no
+/// number is given twice. CLEAVE_LONG has ten times as many.
+TEST_F(KilledWriter, LosesNothingSilentlyWhateverIsWrongWithItsLog) {
+  Random random(7);
+  const int rounds = std::getenv("CLEAVE_LONG") == nullptr ? 100 : 1000;
+  int refused = 0, whole = 0;
+  for (int round = 0; round < rounds; ++round) {
+    restore();
+    const fs::path damaged = file(files[1 + random.below(2)]);
+    if (random.uniform() < 0.3) {
+      fs::resize_file(damaged, random.below(fs::file_size(damaged)));
+    } else {
+      flip_a_bit(damaged, random);
+    }
+    {
+      const auto store = SqliteStore::open(folder_.path());
+      if (store) {
+        EXPECT_EQ(whole_batches(**store), batches) << damaged;
+        ++whole;
+        continue;
+      }
+      EXPECT_NE(store.error().text().find("missing"), std::string::npos) << store.error().text();
+      EXPECT_NE(store.error().text().find("--accept-loss"), std::string::npos);
+      ++refused;
+    }
+    const auto accepted = SqliteStore::open(folder_.path(), true);
+    ASSERT_TRUE(accepted) << accepted.error().text();
+    EXPECT_FALSE((*accepted)->remarks().empty());
+    const auto contents = (*accepted)->load();
+    ASSERT_TRUE(contents);
+    EXPECT_EQ(contents->last_job, 2 * batches) << "no number is given twice";
+    EXPECT_EQ(contents->last_event, batches);
+    EXPECT_LT(contents->jobs.size(), 2U * batches);
+  }
+  EXPECT_GT(refused, rounds / 10);
+  EXPECT_GT(whole, rounds / 10);
+}
+
+TEST_F(KilledWriter, HasWhatWasSettledInItsDatabase) {
+  fs::resize_file(file("-wal"), 0);
+  EXPECT_NE(refusal().find(fmt::format("jobs {} to {} were accepted", batches + 1, 2 * batches)),
+            std::string::npos)
+      << refusal();
+  const auto store = SqliteStore::open(folder_.path(), true);
+  ASSERT_TRUE(store);
+  EXPECT_EQ((*store)->load()->jobs.size(), static_cast<std::size_t>(batches));
+  StoreBatch next = batch_of(batches + 1);
+  EXPECT_TRUE((*store)->write(next, Durability::synced)) << "and it goes on";
+}
+
+TEST_F(KilledWriter, SaysThatItsWitnessIsGoneOrDamaged) {
+  fs::remove(file(".witness"));
+  EXPECT_EQ(open()->remarks().size(), 1U);
+  EXPECT_TRUE(open()->remarks().empty()) << "it is there again";
+  std::ofstream(file(".witness")) << "something else";
+  EXPECT_EQ(open()->remarks().size(), 1U);
+}
+
+TEST_F(KilledWriter, IsRefusedWithoutItsDatabase) {
+  for (const char* each : {"", "-wal"}) fs::remove(file(each));
+  EXPECT_NE(refusal().find("jobs 1 to 80 were accepted"), std::string::npos) << refusal();
+}
+
+TEST_F(SqliteFile, WithoutATableThatIsNeededFailsAndDoesNotCrash) {
+  ASSERT_TRUE(open()->write(batch_of(1), Durability::synced));
+  sql("DROP TABLE events");
+  const auto store = open();
+  ASSERT_NE(store, nullptr);
+  EXPECT_FALSE(store->events(0, {}, 10));
+  EXPECT_FALSE(store->write(batch_of(2), Durability::synced));
+  EXPECT_FALSE(store->forget_events(0));
+}
+
 TEST_F(SqliteFile, ThatLostItsDatabaseButNotItsLogIsRefused) {
   EXPECT_EQ(in_child([&] {
               Store* store = open().release();  // as if killed: never closed
@@ -399,6 +507,7 @@ TEST_F(SqliteFile, OfAnotherUserOrWithoutPermissionIsRefused) {
   EXPECT_EQ(as_nobody("belongs to another user (uid 0)"), 0);
   fs::remove(file());
   fs::remove(file(".lock"));
+  fs::remove(file(".witness"));
   EXPECT_EQ(as_nobody("Permission denied"), 0) << "nothing can be made there";
   ASSERT_EQ(::chown(folder_.path().c_str(), nobody, nobody), 0);
   EXPECT_EQ(as_nobody("no refusal says this"), 1) << "and now it can";

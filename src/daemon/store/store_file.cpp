@@ -80,6 +80,10 @@ Result<void> make_empty(const std::filesystem::path& path) {
 
 }  // namespace
 
+std::filesystem::path StoreFile::witness() const {
+  return beside(path_, ".witness");
+}
+
 Result<StoreFile> StoreFile::take(const std::filesystem::path& state_directory) {
   std::error_code failed;
   const std::filesystem::path directory = std::filesystem::canonical(state_directory, failed);
@@ -93,6 +97,8 @@ Result<StoreFile> StoreFile::take(const std::filesystem::path& state_directory) 
   const auto database = plain_file(path);
   if (!database) return std::unexpected(database.error());
   bool torn = database->value_or(0) % page_bytes != 0;
+  if (const auto plain = plain_file(beside(path, ".witness")); !plain)
+    return std::unexpected(plain.error());
   for (const char* suffix : {"-wal", "-shm", "-journal"}) {
     const auto size = plain_file(beside(path, suffix));
     if (!size) return std::unexpected(size.error());

@@ -21,6 +21,8 @@ class StoreFile {
 
   /// Without a link in it.
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+  /// The file of the witness beside it (store_witness.hpp).
+  [[nodiscard]] std::filesystem::path witness() const;
   /// Whether its end is missing: its size is not a whole number of pages, and no log is there that
   /// makes up for it.
   [[nodiscard]] bool torn() const { return torn_; }
