@@ -209,7 +209,8 @@ inline constexpr auto fields_of<ApiPlace> = std::tuple{
           {.help = "NVML's index of the GPU; -1 if it is not managed now", .least = -1}),
     field("device", &ApiPlace::device,
           {.help = "Value of CUDA_VISIBLE_DEVICES: a MIG UUID, or the GPU's UUID if the job has "
-                   "the whole GPU; empty if there is none"}),
+                   "the whole GPU; empty if there is none, and for users who neither operate nor "
+                   "have a job there"}),
     field("profile", &ApiPlace::profile,
           {.help = "Profile of the instance; empty on a whole GPU and where it is unknown"}),
     field("start", &ApiPlace::start, {.help = "First memory slice of the instance", .least = 0}),
@@ -369,8 +370,11 @@ inline constexpr auto fields_of<ApiInstance> = std::tuple_cat(
                .least = 1}),
         field("used_mib", &ApiInstance::used, {.help = "Memory in use", .least = 0}),
         field("total_mib", &ApiInstance::total, {.help = "Memory of the instance", .least = 0}),
-        field("processes", &ApiInstance::processes,
-              {.help = "Numbers of the processes that use it", .least = 0}),
+        field(
+            "processes", &ApiInstance::processes,
+            {.help =
+                 "Numbers of the processes that use it; for those who operate or have a job there",
+             .least = 0}),
     });
 template <>
 inline constexpr std::string_view schema_of<ApiInstance> = "Instance";

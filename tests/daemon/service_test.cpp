@@ -125,7 +125,14 @@ TEST(Service, ServesEveryRoute) {
   const Json instances = stand.ask(ada(), "GET", "/v1/instances").json()["instances"];
   ASSERT_EQ(instances.size(), 1U);
   EXPECT_EQ(instances[0]["jobs"], Json::array({1}));
-  EXPECT_EQ(stand.ask(bob, "GET", "/v1/instances").json()["instances"][0]["jobs"], Json::array());
+  EXPECT_NE(instances[0]["device"], "");
+  const Json to_others = stand.ask(bob, "GET", "/v1/instances").json()["instances"][0];
+  EXPECT_EQ(to_others["jobs"], Json::array());
+  EXPECT_EQ(to_others["device"], "") << "its name is all that it takes to use it";
+  EXPECT_EQ(to_others["processes"], Json::array());
+  EXPECT_EQ(to_others["profile"], instances[0]["profile"]);
+  EXPECT_EQ(stand.ask(0, "GET", "/v1/instances").json()["instances"][0]["device"],
+            instances[0]["device"]);
   const Json status = stand.ask(ada(), "GET", "/v1/status").json();
   EXPECT_EQ(status["jobs"]["running"], 1);
   EXPECT_EQ(status["you"]["operator"], ada() == 0);

@@ -303,7 +303,7 @@ std::function<bool(JobNumber)> Service::sight_of(const ApiCallPtr& call) const {
 }
 
 Json Service::gpu_document(const ApiCallPtr& call, const GpuStatus& gpu) {
-  return to_json(gpu_view(gpu, sight_of(call)));
+  return to_json(gpu_view(gpu, sight_of(call), call->operates));
 }
 
 void Service::list_gpus(const ApiCallPtr& call) {

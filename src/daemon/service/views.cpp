@@ -32,11 +32,10 @@ MiB rounded_mebibytes(std::uint64_t bytes) {
 }
 
 ApiInstance instance_view(const GpuStatus& gpu, const ObservedInstance& seen,
-                          const std::function<bool(JobNumber)>& sees) {
+                          const std::function<bool(JobNumber)>& sees, bool operates) {
   ApiInstance view;
   view.gpu = gpu.gpu->uuid;
   view.gpu_index = gpu.gpu->index;
-  view.device = seen.device;
   if (seen.placement) {
     const Placement& placement = gpu.gpu->geometry->geometry()[*seen.placement];
     view.profile = std::string(placement.profile->name);
@@ -46,7 +45,11 @@ ApiInstance instance_view(const GpuStatus& gpu, const ObservedInstance& seen,
   for (const GpuStatus::Held& held : gpu.jobs)
     if (!seen.device.empty() && held.device == seen.device && sees(held.attempt.job))
       view.jobs.push_back(held.attempt.job);
-  for (const LiveProcess& process : seen.processes) view.processes.push_back(process.pid);
+  // Whoever knows the device of others could run there, as long as nothing fences it.
+  if (operates || !view.jobs.empty()) {
+    view.device = seen.device;
+    for (const LiveProcess& process : seen.processes) view.processes.push_back(process.pid);
+  }
   if (seen.memory) {
     view.used = rounded_mebibytes(seen.memory->used_bytes);
     view.total = rounded_mebibytes(seen.memory->total_bytes);
@@ -162,7 +165,7 @@ ApiPredictionErrors prediction_errors_view(const PredictionErrors& errors) {
   return view;
 }
 
-ApiGpu gpu_view(const GpuStatus& gpu, const std::function<bool(JobNumber)>& sees) {
+ApiGpu gpu_view(const GpuStatus& gpu, const std::function<bool(JobNumber)>& sees, bool operates) {
   ApiGpu view;
   view.index = gpu.gpu->index;
   view.uuid = gpu.gpu->uuid;
@@ -178,7 +181,7 @@ ApiGpu gpu_view(const GpuStatus& gpu, const std::function<bool(JobNumber)>& sees
   PlacementSet standing;
   for (const ObservedInstance& seen : gpu.observation->instances) {
     if (seen.placement) standing.insert(*seen.placement);
-    view.instances.push_back(instance_view(gpu, seen, sees));
+    view.instances.push_back(instance_view(gpu, seen, sees, operates));
   }
   view.layout = layout_text(gpu.gpu->geometry->geometry(), standing);
   return view;

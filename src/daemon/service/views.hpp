@@ -28,8 +28,10 @@ void add_expected_end(ApiJob& view, const std::optional<ExpectedEnd>& end);
                                       const EndedProcess* ended, const GpuIndexOf& index_of);
 [[nodiscard]] ApiAttempt attempt_view(const AttemptRecord& attempt, const GpuIndexOf& index_of);
 [[nodiscard]] ApiPredictionErrors prediction_errors_view(const PredictionErrors& errors);
-/// `sees`: whether the client may know of this job.
-[[nodiscard]] ApiGpu gpu_view(const GpuStatus& gpu, const std::function<bool(JobNumber)>& sees);
+/// `sees`: whether the client may know of this job. Devices and processes of instances that hold
+/// none of these are for those who operate.
+[[nodiscard]] ApiGpu gpu_view(const GpuStatus& gpu, const std::function<bool(JobNumber)>& sees,
+                              bool operates);
 [[nodiscard]] ApiEvent event_view(const EventRecord& event);
 /// "id: 3\nevent: job-started\ndata: {...}\n\n"
 [[nodiscard]] std::string event_stream_text(const EventRecord& event);
