@@ -4,7 +4,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "api/time_text.hpp"
 #include "base/format.hpp"
@@ -59,10 +61,38 @@ void AuditFile::rotate() {
   open();
 }
 
+bool RefusalBudget::take(std::uint32_t uid, Instant at) {
+  User& user = users_.try_emplace(uid, User{.since = at}).first->second;
+  // A clock that was set back gives nothing.
+  const auto passed = std::chrono::duration_cast<std::chrono::seconds>(at - user.since).count();
+  if (passed != 0) user.since = at;
+  user.left = std::min(user.left + std::max<std::int64_t>(passed, 0), at_once);
+  if (user.left == 0) {
+    ++user.counted;
+    return false;
+  }
+  --user.left;
+  return true;
+}
+
+std::int64_t RefusalBudget::counted(std::uint32_t uid) {
+  const auto found = users_.find(uid);
+  return found == users_.end() ? 0 : std::exchange(found->second.counted, 0);
+}
+
 void AuditFile::write(const AuditLine& line, Instant at) {
+  const std::uint32_t uid = line.peer.uid;
+  if (line.status >= 400 && !refusals_.take(uid, at)) return;
+  std::string text = audit_text(line, at) + "\n";
+  if (const std::int64_t counted = refusals_.counted(uid); counted > 0)
+    text = Json{{"at", utc_text(at)}, {"uid", uid}, {"refusals_not_written", counted}}.dump() +
+           "\n" + text;
+  append(std::move(text), at);
+}
+
+void AuditFile::append(std::string text, Instant at) {
   if (!file_) open();
   if (file_ && size_ >= most_bytes_) rotate();
-  std::string text = audit_text(line, at) + "\n";
   if (lost_ > 0) text = Json{{"at", utc_text(at)}, {"lost_lines", lost_}}.dump() + "\n" + text;
   // One write, so that lines of several programs do not mix. A partial line on a full disk is cut
   // off below.

@@ -1,9 +1,12 @@
 #pragma once
 // The audit log, STATE/audit.jsonl: which user asked for which change, and the result. One JSON
 // object per line, appended and never changed, mode 0600. Lines are not synced to the disk one by
-// one. A full disk stops nothing: lines are lost, and the next line written says how many.
+// one. A full disk stops nothing: lines are lost, and the next line written says how many. Refusals
+// have a budget for each user, so that none of them can flush out what others did: beyond it they
+// are counted, and a line with their number follows.
 
 #include <cstdint>
+#include <map>
 #include <string>
 
 #include "base/time.hpp"
@@ -21,6 +24,23 @@ struct AuditLine {
   std::string result;  // the job's number or the error's message; may be empty
 };
 
+/// How many refusals of a user are written: so many at once, and one more each second.
+class RefusalBudget {
+ public:
+  static constexpr std::int64_t at_once = 100;
+  /// Whether this one is to be written; otherwise it is counted.
+  [[nodiscard]] bool take(std::uint32_t uid, Instant at);
+  /// Those that were counted since the last call.
+  [[nodiscard]] std::int64_t counted(std::uint32_t uid);
+
+ private:
+  struct User {
+    std::int64_t left = at_once, counted = 0;
+    Instant since{};  // when `left` was that
+  };
+  std::map<std::uint32_t, User> users_;
+};
+
 /// The file, opened for appending.
 class AuditFile {
  public:
@@ -34,10 +54,12 @@ class AuditFile {
  private:
   void open();
   void rotate();
+  void append(std::string text, Instant at);
 
   std::string directory_;
   std::int64_t most_bytes_, size_ = 0, lost_ = 0;
   Descriptor file_;
+  RefusalBudget refusals_;
 };
 
 /// The line, without a line break.

@@ -47,6 +47,33 @@ TEST(Audit, IsAppendedForItsOwnerAloneAndBounded) {
   EXPECT_EQ(last["path"].get<std::string>(), "/\x1b\n");
 }
 
+/// 5000 refusals a second flushed out both files in half a minute.
+TEST(Audit, RefusalsOfOneUserFlushNothingOut) {
+  using std::chrono::seconds;
+  const TemporaryFolder folder;
+  const std::string path = folder.path().string();
+  const AuditLine refused{{1000, 1000, 7}, "PUT", "/v1/gpus/0/drain", 403, "not an operator"};
+  AuditFile audit(path, 200'000);
+  audit.write(line, Instant{});
+  for (int i = 0; i < 100'000; ++i) audit.write(refused, Instant{seconds(i / 5000)});
+  audit.write({{1001, 1001, 8}, "PUT", "/other", 403, "another user"}, Instant{seconds(20)});
+  audit.write(line, Instant{seconds(20)});
+  const std::string text = content_of(path + "/audit.jsonl");
+  EXPECT_FALSE(std::ifstream(path + "/audit.old.jsonl")) << "none was flushed out";
+  std::int64_t lines = 0, counted = 0, others = 0;
+  for (const std::string_view each : split(trimmed(text), '\n')) {
+    const Json document = Json::parse(each);
+    if (document.contains("refusals_not_written"))
+      counted += document["refusals_not_written"].get<std::int64_t>();
+    else
+      ++lines;
+    others += document.value("path", "") == "/other" ? 1 : 0;
+  }
+  EXPECT_EQ(others, 1);
+  EXPECT_EQ(lines + counted, 100'003) << "each is written or counted";
+  EXPECT_LE(lines, RefusalBudget::at_once + 19 + 3);
+}
+
 TEST(Audit, AFullDiskLosesLinesAndSaysHowMany) {
   const TemporaryFolder folder;
   const std::string path = folder.path().string();
