@@ -187,11 +187,20 @@ void HttpConnection::parse() {
     if (failed) return refuse(400, fmt::format("this is not HTTP/1.1: {}", failed.message()));
     if (!hold())
       return refuse(429, "your connections hold too much data together", "send less at a time");
+    if (is_encoded_otherwise())
+      return refuse(501, "the only Transfer-Encoding that is understood is chunked");
     if (parser_->is_done()) return dispatch();
     offer_to_continue();
     if (used == 0 || in_.size() == 0) break;
   }
   read();
+}
+
+/// Beast takes any coding whose name ends in "chunked" for this one.
+bool HttpConnection::is_encoded_otherwise() const {
+  if (!parser_->is_header_done()) return false;
+  const auto coding = parser_->get()[http::field::transfer_encoding];
+  return !coding.empty() && !boost::beast::iequals(coding, "chunked");
 }
 
 void HttpConnection::offer_to_continue() {

@@ -67,6 +67,7 @@ class HttpConnection final : public HttpStream,
   void on_end_of_input();
   void parse();
   void begin_request();
+  [[nodiscard]] bool is_encoded_otherwise() const;
   void offer_to_continue();
   void dispatch();
   void refuse(int status, std::string_view message, std::string_view remedy = {});

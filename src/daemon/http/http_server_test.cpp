@@ -179,6 +179,8 @@ TEST(HttpServer, RefusesWhatBreaksTheRules) {
       {"POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n", 400},
       {"POST / HTTP/1.1\r\nContent-Length: 99999999999999999999999\r\n\r\n", 400},
       {"POST / HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", 400},
+      {"POST / HTTP/1.1\r\nTransfer-Encoding: xchunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n", 501},
+      {"POST / HTTP/1.1\r\nTransfer-Encoding: gzip, chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n", 501},
       {"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nffffff\r\n" + std::string(5000, 'x'),
        413},
       {"GET / HTTP/1.1\r\nA: " + std::string(3000, 'a') + "\r\n\r\n", 431},

@@ -22,6 +22,7 @@ constexpr std::pair<int, std::string_view> reasons[] = {
     {429, "Too Many Requests"},
     {431, "Request Header Fields Too Large"},
     {500, "Internal Server Error"},
+    {501, "Not Implemented"},
     {503, "Service Unavailable"},
 };
 
