@@ -20,6 +20,10 @@ namespace cleave {
 
 namespace {
 
+/// No link is followed: the folder may be another user's than that of the program, who is root. And
+/// opening waits for no other end of a pipe.
+constexpr int plainly = O_NOFOLLOW | O_NONBLOCK;
+
 /// What a line has besides number, time and writer, by its act.
 struct ActRow {
   LedgerAct act;
@@ -306,7 +310,7 @@ Result<Ledger> Ledger::open(const std::filesystem::path& state_directory, std::s
 }
 
 Result<void> Ledger::refresh() {
-  auto file = FileHandle::open_if_there(file_, O_RDONLY);
+  auto file = FileHandle::open_if_there(file_, O_RDONLY | plainly);
   if (!file) return std::unexpected(file.error());
   if (!*file) {
     state_ = {};
@@ -354,7 +358,7 @@ namespace {
 /// same time, and replacing the file must not lose one.
 Result<FileHandle> lock_ledger(const std::filesystem::path& directory) {
   const std::filesystem::path path = directory / "ledger.lock";
-  auto lock = FileHandle::open(path, O_RDWR | O_CREAT);
+  auto lock = FileHandle::open(path, O_RDWR | O_CREAT | plainly);
   if (!lock) return lock;
   while (::flock(lock->descriptor(), LOCK_EX) != 0)
     if (errno != EINTR) return system_failure(path, "cannot be locked");
@@ -367,7 +371,7 @@ Result<void> Ledger::append_locked(LedgerLine line) {
   line.at = time_now();
   line.by = by_;
   const bool made_now = inode_ == 0;
-  const auto file = FileHandle::open(file_, O_RDWR | O_CREAT | O_APPEND);
+  const auto file = FileHandle::open(file_, O_RDWR | O_CREAT | O_APPEND | plainly);
   if (!file) return std::unexpected(file.error());
   // An incomplete line left by a crash must not become the beginning of this one.
   if (!remark_.empty() && ::ftruncate(file->descriptor(), read_) != 0)
@@ -491,7 +495,7 @@ Result<void> Ledger::compact(const std::vector<std::string>& known,
   const auto lines = what_matters(known, live);
   const std::filesystem::path part = directory_ / "ledger.jsonl.part";
   {
-    const auto file = FileHandle::open(part, O_WRONLY | O_CREAT | O_TRUNC);
+    const auto file = FileHandle::open(part, O_WRONLY | O_CREAT | O_TRUNC | plainly);
     if (!file) return std::unexpected(file.error());
     std::string text;
     for (const LedgerLine& line : lines) text += ledger_text(line);

@@ -234,6 +234,18 @@ TEST_F(LedgerFiles, CompactKeepsWhatMatters) {
   EXPECT_FALSE(std::filesystem::exists(folder / "ledger.jsonl.part"));
 }
 
+TEST_F(LedgerFiles, LinksAreNotFollowed) {
+  const auto elsewhere = folder / "elsewhere";
+  std::ofstream(elsewhere).close();
+  for (const char* name : {"ledger.jsonl", "ledger.lock"}) {
+    std::filesystem::create_symlink(elsewhere, folder / name);
+    auto ledger = opened();
+    EXPECT_FALSE(ledger && ledger->will_create(place_at(0))) << name;
+    std::filesystem::remove(folder / name);
+  }
+  EXPECT_EQ(std::filesystem::file_size(elsewhere), 0U);
+}
+
 TEST_F(LedgerFiles, SeveralProgramsAppendWithoutLosingALine) {
   constexpr int programs = 4, each = 25;
   std::vector<pid_t> children;

@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 #include <thread>
@@ -158,6 +160,25 @@ TEST(Cleaved, RunsAJobAndEndsWhenTold) {
   EXPECT_EQ(std::string(told, static_cast<std::size_t>(std::max<ssize_t>(got, 0))), "READY=1");
   EXPECT_NE(stand.log().find("manages GPU 0: NVIDIA A100"), std::string::npos) << stand.log();
   EXPECT_NE(stand.log().find("not isolated"), std::string::npos);
+}
+
+TEST(Cleaved, OfRootTakesNoStateThatOthersCouldChange) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root trusts its state directory like that";
+  DaemonStand stand;
+  const std::string state = stand.path("state-of-others");
+  ASSERT_EQ(::mkdir(state.c_str(), 0700), 0);
+  auto elsewhere = stand.arguments();
+  const auto given = std::ranges::find(elsewhere, "--state");
+  ASSERT_NE(given, elsewhere.end());
+  given[1] = state;
+  ASSERT_EQ(::chmod(state.c_str(), 0777), 0);
+  EXPECT_EQ(DaemonStand::ended(stand.start(elsewhere)), 1);
+  EXPECT_NE(stand.log().find("others may write to it"), std::string::npos) << stand.log();
+  ASSERT_EQ(::chmod(state.c_str(), 0700), 0);
+  ASSERT_EQ(::chown(state.c_str(), 65534, 65534), 0);
+  EXPECT_EQ(DaemonStand::ended(stand.start(elsewhere)), 1);
+  EXPECT_NE(stand.log().find("belongs to another user (uid 65534)"), std::string::npos)
+      << stand.log();
 }
 
 TEST(Cleaved, IsThereOnceAndItsJobsOutliveIt) {
