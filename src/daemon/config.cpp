@@ -106,26 +106,9 @@ std::vector<SettingRow> gpu_settings() {
   };
 }
 
-std::vector<SettingRow> job_settings() {
-  static const std::string scheduler = fmt::format("\"{}\"", default_scheduler);
+/// What bounds a job from outside.
+std::vector<SettingRow> bound_settings() {
   return {
-      {{"scheduler", "a scheduler, as `cleave schedulers` lists them", scheduler,
-        "The scheduler that decides what runs where, with its options: "
-        "\"adaptive:patience=20\". One chosen with `cleave scheduler` takes precedence.",
-        after_restart},
-       TextSetting{
-           [](DaemonSettings& to, auto value) { to.control.scheduler = std::move(value); }}},
-      {{"reservations", "a list of {gpu, from, until, name}", "[]",
-        "From one time to the other, with their offset from UTC, only jobs of the user start on "
-        "the GPU, named by its index or UUID, and none where no user is named: {gpu = 0, from = "
-        "2030-01-07T09:00:00Z, until = 2030-01-07T17:00:00Z, name = \"ann\"}. Before it only jobs "
-        "start there that are expected to have ended by then. Running jobs are not stopped.",
-        at_once},
-       ReservationsSetting{}},
-      {{"forecaster", "a forecaster, as `cleave forecasters` lists them", "\"laws\"",
-        "The method that forecasts a job's peak memory.", at_once},
-       TextSetting{
-           [](DaemonSettings& to, auto value) { to.control.forecaster = std::move(value); }}},
       {{"operators_grace_s", "a number of seconds", "30",
         "How long, at most, the job of another user has from TERM to KILL when an operator cancels "
         "it, whatever its own grace time.",
@@ -146,6 +129,29 @@ std::vector<SettingRow> job_settings() {
         "How much of the host's memory a job may use; 0: no limit.", at_once},
        CountSetting{0, std::int64_t{1} << 33,
                     [](auto& to, std::int64_t value) { to.control.job_memory = MiB{value}; }}},
+  };
+}
+
+std::vector<SettingRow> job_settings() {
+  static const std::string scheduler = fmt::format("\"{}\"", default_scheduler);
+  return {
+      {{"scheduler", "a scheduler, as `cleave schedulers` lists them", scheduler,
+        "The scheduler that decides what runs where, with its options: "
+        "\"adaptive:patience=20\". One chosen with `cleave scheduler` takes precedence.",
+        after_restart},
+       TextSetting{
+           [](DaemonSettings& to, auto value) { to.control.scheduler = std::move(value); }}},
+      {{"reservations", "a list of {gpu, from, until, name}", "[]",
+        "From one time to the other, with their offset from UTC, only jobs of the user start on "
+        "the GPU, named by its index or UUID, and none where no user is named: {gpu = 0, from = "
+        "2030-01-07T09:00:00Z, until = 2030-01-07T17:00:00Z, name = \"ann\"}. Before it only jobs "
+        "start there that are expected to have ended by then. Running jobs are not stopped.",
+        at_once},
+       ReservationsSetting{}},
+      {{"forecaster", "a forecaster, as `cleave forecasters` lists them", "\"laws\"",
+        "The method that forecasts a job's peak memory.", at_once},
+       TextSetting{
+           [](DaemonSettings& to, auto value) { to.control.forecaster = std::move(value); }}},
       {{"early_restarts_a_day", "a whole number", "10",
         "How often a job may be restarted on a larger instance, before its memory runs out, "
         "within 24 hours.",
@@ -288,8 +294,8 @@ std::vector<SettingRow> server_settings() {
 const std::vector<SettingRow>& setting_rows() {
   static const std::vector<SettingRow> rows = [] {
     std::vector<SettingRow> all;
-    for (auto part : {gpu_settings(), job_settings(), application_settings(), user_settings(),
-                      server_settings()})
+    for (auto part : {gpu_settings(), job_settings(), bound_settings(), application_settings(),
+                      user_settings(), server_settings()})
       all.insert(all.end(), part.begin(), part.end());
     return all;
   }();

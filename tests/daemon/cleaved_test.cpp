@@ -165,6 +165,7 @@ TEST(Cleaved, RunsAJobAndEndsWhenTold) {
 TEST(Cleaved, OfRootTakesNoStateThatOthersCouldChange) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root trusts its state directory like that";
   DaemonStand stand;
+  std::ofstream(stand.path("c.toml")).close();
   const std::string state = stand.path("state-of-others");
   ASSERT_EQ(::mkdir(state.c_str(), 0700), 0);
   auto elsewhere = stand.arguments();

@@ -109,12 +109,15 @@ TEST(SupervisedUser, OwnsWhatIsKeptOfItsOutputs) {
   }
 }
 
+/// Of no other test, whose processes would be stopped too.
+constexpr uid_t stopping_user = 54321;
+
 /// What a program of the user's does all the time to whatever it may.
 pid_t start_stopper() {
   const pid_t child = ::fork();
   if (child != 0) return child;
   ::alarm(20);
-  if (::setgid(nobody) != 0 || ::setuid(nobody) != 0) ::_exit(99);
+  if (::setgid(stopping_user) != 0 || ::setuid(stopping_user) != 0) ::_exit(99);
   while (true) ::kill(-1, SIGSTOP);
 }
 
@@ -123,7 +126,11 @@ TEST(SupervisedUser, WhoStopsAllProcessesHoldsUpNoOneElse) {
   Stand stand;
   const pid_t stopper = start_stopper();
   std::vector<JobKey> stopped;
-  for (int i = 0; i < 20; ++i) stopped.push_back(stand.start(as_nobody(stand, "exit 0")));
+  for (int i = 0; i < 20; ++i) {
+    Launch launch = stand.launch("exit 0");
+    launch.uid = launch.gid = stopping_user;
+    stopped.push_back(stand.start(launch));
+  }
   const JobKey others = stand.start_script("exit 7");
   ASSERT_NE(stand.wait_for_end(others), nullptr);
   EXPECT_EQ(stand.outcome(others)->code, 7);
