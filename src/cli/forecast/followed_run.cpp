@@ -77,7 +77,8 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
 
 Result<pid_t> start(std::vector<std::string> command, const Variables& variables) {
   std::vector<std::string> environment;
-  for (const auto& [name, value] : variables) environment.push_back(name + "=" + value);
+  for (const auto& [name, value] : variables)
+    environment.push_back(fmt::format("{}={}", name, value));
   const std::vector<char*> arguments = pointers(command), all = pointers(environment);
   posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);

@@ -82,7 +82,7 @@ void HttpConnection::drop() {
   if (std::exchange(closed_, true)) return;
   const auto self = shared_from_this();  // the server drops its reference below
   error_code ignored;
-  socket_.close(ignored);
+  static_cast<void>(socket_.close(ignored));
   (void)house_->users.hold(peer_.uid, std::exchange(held_, 0), 0);
   house_->users.disconnect(peer_.uid);
   out_.clear();
@@ -360,7 +360,7 @@ void HttpConnection::linger() {
   phase_ = Phase::lingering;
   deadline_ = http_now() + longest_lingering;
   error_code ignored;
-  socket_.shutdown(Socket::shutdown_send, ignored);
+  static_cast<void>(socket_.shutdown(Socket::shutdown_send, ignored));
   in_.consume(in_.size());
   (void)hold();
   read();

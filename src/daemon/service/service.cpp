@@ -383,7 +383,7 @@ void Service::events(const ApiCallPtr& call) {
   if (!call->query_is_fine()) return;
   const std::string& last_id = call->request.last_event_id;
   if (const auto id = parse_integer(last_id); id && *id >= 0)
-    after = *id;
+    after = id;
   else if (!last_id.empty())
     return call->refuse(
         Error{ErrorKind::bad_input, "Last-Event-ID", "this is not the id of an event", ""});
