@@ -71,6 +71,13 @@ Result<void> SqliteConnection::run(const std::string& sql) {
   return {};
 }
 
+Result<void> SqliteConnection::keep_log_at_close(bool keep) {
+  const int code =
+      sqlite3_db_config(connection_.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, keep ? 1 : 0, nullptr);
+  if (code != SQLITE_OK) return std::unexpected(error(code));
+  return {};
+}
+
 Result<std::int64_t> SqliteConnection::number(const std::string& sql) {
   SqliteRun run = use(sql);
   const std::int64_t value = run.row() ? run.integer() : 0;

@@ -99,6 +99,9 @@ class SqliteConnection {
   [[nodiscard]] SqliteRun use(const std::string& sql);
   /// Rows changed by the last statement.
   [[nodiscard]] std::int64_t changes() const { return sqlite3_changes64(connection_.get()); }
+  /// Whether closing leaves the log as it is. Else the log is brought into the database, as far as
+  /// SQLite can read it, and deleted.
+  [[nodiscard]] Result<void> keep_log_at_close(bool keep);
   /// Whether a transaction is open.
   [[nodiscard]] bool inside() const { return sqlite3_get_autocommit(connection_.get()) == 0; }
 

@@ -163,6 +163,8 @@ Result<void> SqliteStore::prepare(bool accepts_loss) {
       "PRAGMA wal_autocheckpoint = 4096; PRAGMA journal_size_limit = 33554432; PRAGMA temp_store = "
       "MEMORY");
   if (!set) return set;
+  // Of a store that is refused the log stays as it is: what SQLite cannot read of it may be mended.
+  if (const auto kept = connection_.keep_log_at_close(true); !kept) return kept;
   const auto before = connection_.number("PRAGMA user_version");
   if (!before) return std::unexpected(before.error());
   if (const auto fine = check_schema(connection_, place); !fine) return fine;
@@ -178,7 +180,31 @@ Result<void> SqliteStore::prepare(bool accepts_loss) {
   }
   if (const auto fine = run.state(); !fine) return fine;
   // One of an earlier schema was written by a program that did not count; a new one has none.
-  return hear_witness(*before == 0 || *before >= counting_since, accepts_loss);
+  const bool counted = *before == 0 || *before >= counting_since;
+  if (const auto heard = hear_witness(counted, accepts_loss); !heard) return heard;
+  return connection_.keep_log_at_close(false);
+}
+
+Result<void> SqliteStore::check_numbers() {
+  const auto highest = connection_.number("SELECT coalesce(max(number), 0) FROM jobs");
+  if (!highest) return std::unexpected(highest.error());
+  const auto& seen = witness_.seen();
+  const bool same = seen && seen->batch == numbers_.batch;
+  const bool back = seen && seen->batch < numbers_.batch &&
+                    (seen->job > numbers_.job || seen->event > numbers_.event);
+  if (*highest <= numbers_.job && !back && (!same || *seen == numbers_)) return {};
+  return damaged(connection_, "the highest numbers that were given are not what was written");
+}
+
+Result<void> SqliteStore::accept_numbers(const Numbers& numbers) {
+  if (const auto begun = connection_.use("BEGIN IMMEDIATE").done(); !begun) return begun;
+  auto done = put_numbers(numbers);
+  if (done) done = connection_.use("COMMIT").done();
+  if (done)
+    numbers_ = numbers;
+  else if (connection_.inside())
+    static_cast<void>(connection_.use("ROLLBACK").done());
+  return done;
 }
 
 Result<void> SqliteStore::hear_witness(bool counted, bool accepts_loss) {
@@ -200,9 +226,11 @@ Result<void> SqliteStore::hear_witness(bool counted, bool accepts_loss) {
       return fail(ErrorKind::bad_input, shown(file_.path().string(), 200), lost,
                   "restore it with its log from a backup, or start once with --accept-loss");
     remarks_.push_back(fmt::format("{}: {}; the loss is accepted", file_.path().string(), lost));
-    numbers_ = {seen->batch, std::max(seen->job, numbers_.job),
-                std::max(seen->event, numbers_.event)};
-    if (const auto kept = put_numbers(numbers_); !kept) return kept;
+    const auto kept = accept_numbers(
+        {seen->batch, std::max(seen->job, numbers_.job), std::max(seen->event, numbers_.event)});
+    if (!kept) return kept;
+  } else if (counted) {
+    if (const auto fine = check_numbers(); !fine) return fine;
   }
   witness_.begin_at(numbers_);
   return {};

@@ -65,6 +65,8 @@ class SqliteStore final : public Store {
       : file_(std::move(file)), connection_(std::move(connection)), witness_(std::move(witness)) {}
   [[nodiscard]] Result<void> prepare(bool accepts_loss);
   [[nodiscard]] Result<void> hear_witness(bool counted, bool accepts_loss);
+  [[nodiscard]] Result<void> check_numbers();
+  [[nodiscard]] Result<void> accept_numbers(const Numbers& numbers);
   [[nodiscard]] Result<void> sync_as(Durability durability);
   [[nodiscard]] Result<Numbers> put(const StoreBatch& batch);
   [[nodiscard]] Result<void> put_numbers(const Numbers& numbers);

@@ -421,6 +421,45 @@ TEST_F(KilledWriter, HasWhatWasSettledInItsDatabase) {
   EXPECT_TRUE((*store)->write(next, Durability::synced)) << "and it goes on";
 }
 
+/// SQLite deletes a log when it closes, also the part of it that it cannot read.
+TEST_F(KilledWriter, IsWholeAgainWhenARefusedLogIsMended) {
+  Random random(8);
+  int refused = 0;
+  for (int round = 0; round < 20; ++round) {
+    restore();
+    flip_a_bit(file("-wal"), random);
+    const auto store = SqliteStore::open(folder_.path());
+    if (store) continue;
+    ++refused;
+    ASSERT_TRUE(fs::exists(file("-wal")));
+    EXPECT_EQ(fs::file_size(file("-wal")), fs::file_size(kept("-wal")));
+    EXPECT_FALSE(refusal().empty()) << "nor is it another store at the second start";
+    fs::copy_file(kept("-wal"), file("-wal"), fs::copy_options::overwrite_existing);
+    EXPECT_EQ(whole_batches(*open()), batches);
+  }
+  EXPECT_GT(refused, 2);
+}
+
+/// A number that was written lower than it was would be given twice.
+TEST_F(KilledWriter, WhoseNumbersAreWrongIsRefused) {
+  ASSERT_TRUE(open());
+  for (const char* wrong : {"job", "event"})
+    for (const int by : {-1, 1, -64, 64}) {
+      const std::string change =
+          fmt::format("UPDATE numbers SET highest = highest {} {} WHERE name", by < 0 ? '-' : '+',
+                      std::abs(by));
+      sql(fmt::format("{} = '{}'", change, wrong));
+      expect_refused("the highest numbers that were given are not what was written");
+      sql(fmt::format("UPDATE numbers SET highest = highest {} {} WHERE name = '{}'",
+                      by < 0 ? '+' : '-', std::abs(by), wrong));
+    }
+  fs::remove(file(".witness"));
+  sql("UPDATE numbers SET highest = 79 WHERE name = 'job'");
+  expect_refused("the highest numbers that were given are not what was written");
+  sql("UPDATE numbers SET highest = 80 WHERE name = 'job'");
+  EXPECT_EQ(whole_batches(*open()), batches);
+}
+
 TEST_F(KilledWriter, SaysThatItsWitnessIsGoneOrDamaged) {
   fs::remove(file(".witness"));
   EXPECT_EQ(open()->remarks().size(), 1U);
