@@ -56,7 +56,7 @@ const std::string escapes =
     "(setsid env -i sh -c '(setsid env -i sleep 77 &); exec sleep 0.01' &) ; sleep 0.1; ";
 
 TEST_F(InGroups, TheyAreThereWhileItRunsAndGoWithIt) {
-  const JobKey key = stand().start(launch("sleep 30"));
+  const JobKey key = stand().start(launch("exec sleep 30"));
   ASSERT_TRUE(stand().wait_until([&] { return stand().pid(key) > 0; }));
   EXPECT_EQ(groups(key).size(), places_.folders().size());
   EXPECT_EQ(members(key).size(), 1U) << "the job, and not its supervisor";
