@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -149,6 +150,19 @@ bool hand_on(const std::string& own, const std::string& jobs, std::string_view c
   return true;
 }
 
+/// Whether a group can be made there, takes limits and can be entered: some systems let one do the
+/// first only, and then no job would start.
+bool is_usable(const GroupPlaces& places) {
+  const JobGroups trial(places, fmt::format("trial-{}", ::getpid()));
+  if (!trial.make({1000, MiB{64}})) return false;
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(trial.enter() ? 0 : 1);
+  int status = 1;
+  const bool entered = child > 0 && ::waitpid(child, &status, 0) == child && status == 0;
+  constexpr auto patience = std::chrono::milliseconds(500);
+  return end_groups({&trial, 1}, patience) && entered;
+}
+
 }  // namespace
 
 std::vector<std::string> GroupPlaces::folders() const {
@@ -208,6 +222,7 @@ GroupPlaces make_group_places() {
   made.pids = limits(own.pids, "pids");
   made.memory = limits(own.memory, "memory");
   made.freezer = make_jobs_folder(own.freezer);
+  if (!made.none() && !is_usable(made)) return {};
   return made;
 }
 

@@ -36,8 +36,9 @@ struct GroupPlaces {
 /// "kill, pids and memory (version 2)": what these places are good for; empty where there is none.
 [[nodiscard]] std::string in_words(const GroupPlaces& places);
 
-/// Makes a folder for the groups of jobs below this process's own groups, where it may. Under
-/// version 2 this process may move into a group beside it, if its own has been delegated to it.
+/// Makes a folder for the groups of jobs below this process's own groups, where it may; none where
+/// a trial shows that jobs could not run in them. Under version 2 this process may move into a
+/// group beside it, if its own has been delegated to it.
 [[nodiscard]] GroupPlaces make_group_places();
 
 /// What the processes of an attempt may use together.
