@@ -18,8 +18,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-/// Of every Debian, and of no other test: they stop all processes of theirs.
-constexpr uid_t first_user = 9, second_user = 10;
+/// Of every Debian, and each of one test alone, since tests run beside each other: they stop all
+/// processes of theirs.
+constexpr uid_t first_user = 9, second_user = 10, third_user = 13;
 
 /// A process of that user, until it is ended here.
 class Attacker {
@@ -117,7 +118,7 @@ TEST_F(HostileUser, KeepsNoInstanceFromAnOperator) {
       "trap '' TERM; kill -STOP $PPID; kill -9 $PPID; echo on; "
       "while :; do sleep 0.1; done");
   const std::string socket = stand.socket();
-  ASSERT_EQ(as_user(first_user,
+  ASSERT_EQ(as_user(third_user,
                     [&] {
                       ApiClient daemon(std::vector{SocketPlace{socket, true}});
                       return daemon.ask("POST", "/v1/jobs", text) ? 0 : 1;
