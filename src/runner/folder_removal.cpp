@@ -26,9 +26,13 @@ bool is_itself_or_parent(const char* name) {
   return std::strcmp(name, ".") == 0 || std::strcmp(name, "..") == 0;
 }
 
-/// Gives this user the rights that removal needs; root does not need this.
+/// Gives this user the rights that removal needs; root does not need this. What could not be given
+/// shows when they are used.
 void open_up(int folder) {
   if (::geteuid() != 0) (void)::fchmod(folder, 0700);
+}
+void open_up(int parent, const char* name) {
+  [[maybe_unused]] const bool given = ::geteuid() == 0 || ::fchmodat(parent, name, 0700, 0) == 0;
 }
 
 /// Whether the entry was removed; false for a folder that is not empty, and for what cannot be
@@ -44,7 +48,7 @@ bool remove_entry(int folder, const char* name) {
 FolderRemoval::Entries FolderRemoval::entries_of(int parent, const std::string& name) {
   auto folder = open_folder_in(parent, name);
   if (!folder && errno == EACCES && ::geteuid() != 0) {
-    (void)::fchmodat(parent, name.c_str(), 0700, 0);
+    open_up(parent, name.c_str());
     folder = open_folder_in(parent, name);
   }
   if (!folder) return {};
@@ -140,7 +144,7 @@ void FolderRemoval::take_from_inner(const std::string& name) {
   if (::fstatat(folder, name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISDIR(facts.st_mode))
     return;
   // Moving a folder writes to it.
-  if (::geteuid() != 0) (void)::fchmodat(folder, name.c_str(), 0700, 0);
+  open_up(folder, name.c_str());
   const std::string up = fmt::format("deep-{:x}", facts.st_ino);
   if (::renameat2(folder, name.c_str(), ::dirfd(top_.get()), up.c_str(), RENAME_NOREPLACE) == 0)
     ++removed_;

@@ -105,7 +105,7 @@ Result<Instant> end_of(KeptConnections& daemon, std::int64_t job) {
   if (!document) return std::unexpected(document.error());
   const Json& ended = (*document)["ended_at"];
   if (ended.is_null()) return end_of(daemon, job);
-  if ((*document)["state"] != "finished")
+  if ((*document)["state"].get<std::string>() != "finished")
     return fail(ErrorKind::infeasible, fmt::format("job {}", job), (*document)["reason"].dump());
   const auto at = parse_utc_text(ended.get<std::string>());
   if (!at) return fail(ErrorKind::internal, "the daemon's answer", "a time cannot be read");
