@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <map>
 #include <set>
 #include <thread>
@@ -24,6 +25,8 @@ namespace {
 constexpr const char* procs_file = "cgroup.procs";
 constexpr const char* jobs_folder = "cleave-jobs";
 constexpr const char* daemon_folder = "cleave-daemon";
+/// A unit of the service manager that keeps a group for jobs (packaging/cleave-jobs.service.in).
+constexpr const char* jobs_unit = "cleave-jobs.service";
 
 std::string read_whole(const std::string& path) {
   const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -210,9 +213,19 @@ std::string in_words(const GroupPlaces& places) {
   return fmt::format("{}", fmt::join(uses, ", "));
 }
 
+GroupPlaces with_jobs_unit(GroupPlaces own) {
+  const std::string kept =
+      below(std::filesystem::path(own.unified).parent_path().string(), jobs_unit);
+  if (own.unified.empty() || !is_delegated(kept)) return own;
+  for (std::string* each : {&own.pids, &own.memory})
+    if (*each == own.unified) *each = kept;
+  own.unified = kept;
+  return own;
+}
+
 GroupPlaces make_group_places() {
-  const GroupPlaces own =
-      groups_of_process(read_whole("/proc/self/mountinfo"), read_whole("/proc/self/cgroup"));
+  const GroupPlaces own = with_jobs_unit(
+      groups_of_process(read_whole("/proc/self/mountinfo"), read_whole("/proc/self/cgroup")));
   GroupPlaces made;
   made.unified = make_jobs_folder(own.unified);
   const auto limits = [&](const std::string& place, std::string_view controller) {

@@ -33,6 +33,10 @@ struct GroupPlaces {
 /// Where the groups of a process are, by /proc/PID/mountinfo and /proc/PID/cgroup. Of pids and
 /// memory that no hierarchy of version 1 has, version 2 is taken to have them.
 [[nodiscard]] GroupPlaces groups_of_process(std::string_view mounts, std::string_view groups);
+/// Under version 2, with the group that a unit of the service manager beside this process's own
+/// keeps for jobs, if there is one and it has been delegated: a group that has handed controllers
+/// on takes no process, so that a daemon with jobs below its own group could not be started again.
+[[nodiscard]] GroupPlaces with_jobs_unit(GroupPlaces own);
 /// "kill, pids and memory (version 2)": what these places are good for; empty where there is none.
 [[nodiscard]] std::string in_words(const GroupPlaces& places);
 

@@ -3,6 +3,9 @@
 #include "runner/control_groups.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/xattr.h>
+
+#include "base/temporary_folder_test.hpp"
 
 namespace cleave {
 namespace {
@@ -48,6 +51,23 @@ TEST(ControlGroups, InAContainerBeginBelowItsOwn) {
   const GroupPlaces places = groups_of_process(
       "30 23 0:26 /docker/1a /sys/fs/cgroup ro - cgroup2 cgroup rw\n", "0::/docker/1a/inner\n");
   EXPECT_EQ(places.unified, "/sys/fs/cgroup/inner");
+}
+
+TEST(ControlGroups, OfAUnitForJobsComeBeforeItsOwn) {
+  const TemporaryFolder slice;
+  const std::string own = slice.path() / "cleaved.service",
+                    unit = slice.path() / "cleave-jobs.service";
+  const GroupPlaces second = {own, own, own, ""},
+                    mixed = {own, "/sys/fs/cgroup/pids/a", own, "/sys/fs/cgroup/freezer/a"};
+  EXPECT_EQ(with_jobs_unit(second), second) << "there is no such unit";
+  std::filesystem::create_directory(unit);
+  EXPECT_EQ(with_jobs_unit(second), second) << "its group is the service manager's own";
+  if (::setxattr(unit.c_str(), "trusted.delegate", "1", 1, 0) != 0 &&
+      ::setxattr(unit.c_str(), "user.delegate", "1", 1, 0) != 0)
+    GTEST_SKIP() << "files here take no extended attributes";
+  EXPECT_EQ(with_jobs_unit(second), (GroupPlaces{unit, unit, unit, ""}));
+  EXPECT_EQ(with_jobs_unit(mixed), (GroupPlaces{unit, mixed.pids, unit, mixed.freezer}));
+  EXPECT_EQ(with_jobs_unit({}), GroupPlaces{});
 }
 
 TEST(ControlGroups, OfTextsThatAreNoneAreNone) {

@@ -1,0 +1,141 @@
+// `cmake --install` puts everything in its place, and it works from there.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+#include "../cli/program.hpp"
+#include "base/places_test.hpp"
+
+namespace cleave::testing_program {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string text_of(const fs::path& file) {
+  std::stringstream text;
+  text << std::ifstream(file).rdbuf();
+  return text.str();
+}
+
+void replace_all(std::string& text, const std::string& what, const std::string& by) {
+  for (std::size_t at = text.find(what); at != std::string::npos;
+       at = text.find(what, at + by.size()))
+    text.replace(at, what.size(), by);
+}
+
+/// One installation for all tests, in a folder of its own.
+class Installed : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    scratch_ = new Scratch;
+    outcome_ = new Outcome(shell("DESTDIR='" + root() + "' cmake --install '" + binary_dir() +
+                                 "' --prefix /opt/cleave"));
+  }
+  static void TearDownTestSuite() {
+    delete outcome_;
+    delete scratch_;
+  }
+  void SetUp() override { ASSERT_EQ(outcome_->exit_code, 0) << outcome_->out << outcome_->err; }
+
+  static std::string root() { return scratch_->path("root"); }
+  static fs::path below(const std::string& path) { return fs::path(root()) / "opt/cleave" / path; }
+  static std::string bin() { return below("bin").string(); }
+  static std::string path(const std::string& name) { return scratch_->path(name); }
+
+ private:
+  static inline Scratch* scratch_ = nullptr;
+  static inline Outcome* outcome_ = nullptr;
+};
+
+TEST_F(Installed, AllIsThere) {
+  for (const char* file : {"bin/cleave",
+                           "bin/cleaved",
+                           "bin/cleave-study",
+                           "bin/cleave-supervise",
+                           "bin/cleave-job",
+                           "bin/cleave-cuda-loop",
+                           "lib/cleave-nvmlsim/libnvidia-ml.so.1",
+                           "lib/cleave-cuda/libcleave-cuda.so",
+                           "lib/cleave-cuda/dry/libcleave-cuda-dry.so",
+                           "lib/cleave-cuda/dry/libcuda.so.1",
+                           "lib/systemd/system/cleaved.service",
+                           "lib/systemd/system/cleave-jobs.service",
+                           "share/man/man1/cleave.1",
+                           "share/man/man1/cleaved.1",
+                           "share/man/man1/cleave-plan-deploy.1",
+                           "share/bash-completion/completions/cleave",
+                           "share/zsh/site-functions/_cleave",
+                           "share/fish/vendor_completions.d/cleave.fish",
+                           "share/doc/cleave/docs/service.md",
+                           "share/doc/cleave/docs/cleaved.toml",
+                           "share/doc/cleave/SECURITY.md"}) {
+    std::error_code failed;
+    EXPECT_GT(fs::file_size(below(file), failed), 0U) << file << " is missing or empty";
+  }
+}
+
+TEST_F(Installed, EveryCommandHasAPage) {
+  std::istringstream pages(cleave("man --list").out);
+  for (std::string page; std::getline(pages, page);) {
+    std::ranges::replace(page, ' ', '-');
+    EXPECT_TRUE(text_of(below("share/man/man1/" + page + ".1")).starts_with(".TH ")) << page;
+  }
+}
+
+TEST_F(Installed, NothingNamesTheFolderWhereItWasBuilt) {
+  for (const auto& entry : fs::recursive_directory_iterator(root()))
+    if (entry.is_regular_file() && entry.path().extension() != ".so") {
+      const std::string name = entry.path().string();
+      if (name.find("/bin/") != std::string::npos) continue;  // assertions name their sources
+      EXPECT_EQ(text_of(entry.path()).find(binary_dir()), std::string::npos) << name;
+    }
+}
+
+TEST_F(Installed, ProgramsRun) {
+  for (const char* program : {"cleave", "cleaved", "cleave-study", "cleave-job"}) {
+    const Outcome said = shell(bin() + "/" + program + " --version");
+    EXPECT_EQ(said.exit_code, 0) << program << said.err;
+    EXPECT_NE(said.out.find("0."), std::string::npos) << said.out;
+  }
+  // By another program, which it must find beside it.
+  EXPECT_EQ(shell(bin() + "/cleave bench --help").exit_code, 0);
+}
+
+/// The daemon needs its supervisor beside it and the simulated NVML in ../lib.
+TEST_F(Installed, ADaemonRunsAJob) {
+  const Outcome said =
+      shell("export CLEAVE_SOCKET='" + path("s") + "' HOME='" + path("home") + "'\n" + bin() +
+            "/cleaved --simulate 1xA100-40GB --instant --state '" + path("state") + "' --socket '" +
+            path("s") + "' --config /dev/null 2>'" + path("log") +
+            "' &\n"
+            "daemon=$!\n"
+            "for i in $(seq 200); do [ -S '" +
+            path("s") + "' ] && break; sleep 0.05; done\n" + bin() +
+            "/cleave submit --profile 1g.5gb --wait -- /bin/sh -c 'exit 7'\nstatus=$?\n"
+            "kill $daemon; wait $daemon\nexit $status");
+  EXPECT_EQ(said.exit_code, 7) << said.out << said.err << text_of(path("log"));
+}
+
+TEST_F(Installed, SystemdTakesTheUnits) {
+  if (shell("command -v systemd-analyze").exit_code != 0)
+    GTEST_SKIP() << "there is no systemd-analyze here";
+  fs::create_directory(path("units"));
+  for (const std::string unit : {"cleaved.service", "cleave-jobs.service"}) {
+    std::string text = text_of(below("lib/systemd/system/" + unit));
+    EXPECT_EQ(text.find('@'), std::string::npos) << "a place was left out of " << unit;
+    replace_all(text, "/opt/cleave/bin", bin());
+    std::ofstream(path("units/" + unit)) << text;
+  }
+  EXPECT_NE(text_of(path("units/cleaved.service")).find("ExecStart=" + bin() + "/cleaved\n"),
+            std::string::npos);
+  const Outcome said = shell("systemd-analyze verify --man=no '" + path("units/cleaved.service") +
+                             "' '" + path("units/cleave-jobs.service") + "'");
+  EXPECT_EQ(said.exit_code, 0) << said.err;
+  EXPECT_EQ(said.out + said.err, "");
+}
+
+}  // namespace
+}  // namespace cleave::testing_program
