@@ -4,7 +4,6 @@
 
 #include <functional>
 
-#include "base/random.hpp"
 #include "base/text.hpp"
 #include "runner/process_outcome.hpp"
 #include "runner/supervisor/supervisor_message.hpp"
@@ -84,37 +83,6 @@ TEST(Launch, ThatNoProcessCouldBeStartedFromIsRefused) {
   EXPECT_FALSE(parse_launch(text.substr(0, text.size() - 1), "here"));
   EXPECT_FALSE(parse_launch(std::string(text).insert(1, "\"oops\":1,"), "here"))
       << "a key that nobody knows";
-}
-
-TEST(Launch, BrokenTextsOfAllKindsNeverCrash) {
-  ProcessOutcome outcome;
-  outcome.out_of_memory = OutOfMemorySeen{"jax", MiB{5}};
-  outcome.reports = {{1, {2, 3, MiB{4}, MiB{5}}}};
-  const std::string texts[] = {launch_text(some_launch()), outcome_text(outcome),
-                               message_text(JobReports{outcome.reports}),
-                               message_text(SupervisorState{"running", 3, 0, 0, 0, ""}),
-                               ask_text({SupervisorAsk::What::signal, 10})};
-  Random random(5);
-  for (int i = 0; i < 20'000; ++i) {
-    std::string text = texts[random.below(std::size(texts))];
-    for (std::uint64_t changes = random.below(4) + 1; changes > 0; --changes) {
-      const std::size_t at = random.below(text.size());
-      if (random.below(2) == 0) {
-        text[at] = static_cast<char>(random.below(256));
-      } else {
-        text.erase(at, random.below(8) + 1);
-      }
-      if (text.empty()) break;
-    }
-    if (const auto launch = parse_launch(text, "fuzz")) {
-      EXPECT_TRUE(check_launch(*launch, "fuzz"));
-    }
-    (void)parse_message(text);
-    (void)parse_ask(text);
-    if (const auto read = parse_outcome(text, "fuzz")) {
-      EXPECT_TRUE(parse_outcome(outcome_text(*read), "again"));
-    }
-  }
 }
 
 TEST(SupervisorMessages, AreReadAsTheyWereWritten) {

@@ -1,0 +1,42 @@
+// Requests as the daemon reads them: header, target and a submission in the body.
+
+#include <boost/asio/buffer.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
+
+#include "api/documents.hpp"
+#include "base/json.hpp"
+#include "daemon/http/http_types.hpp"
+#include "fuzz.hpp"
+
+namespace cleave::fuzz {
+namespace {
+
+bool read_input(const std::string& text) {
+  boost::beast::http::request_parser<boost::beast::http::string_body> parser;
+  parser.header_limit(16384);
+  parser.body_limit(1U << 20);
+  parser.eager(true);
+  boost::beast::error_code failed;
+  std::size_t used = 0;
+  while (used < text.size() && !parser.is_done()) {
+    const std::size_t more =
+        parser.put(boost::asio::buffer(text.data() + used, text.size() - used), failed);
+    require(used + more <= text.size(), "no more is read than there is");
+    used += more;
+    if (failed || more == 0) break;
+  }
+  if (failed || !parser.is_done()) return false;
+  const auto target = parser.get().target();
+  const bool found = parse_http_target({target.data(), target.size()}).has_value();
+  if (const auto document = parse_json(parser.get().body(), "request"))
+    (void)read_submission(*document, "request");
+  return found;
+}
+
+}  // namespace
+}  // namespace cleave::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  return cleave::fuzz::counted(cleave::fuzz::read_input(cleave::fuzz::text_of(data, size)));
+}

@@ -1,0 +1,21 @@
+// How an attempt ended, as its supervisor wrote it.
+
+#include "fuzz.hpp"
+#include "runner/process_outcome.hpp"
+
+namespace cleave::fuzz {
+namespace {
+
+bool read_input(const std::string& text) {
+  const auto outcome = parse_outcome(text, "outcome");
+  if (!outcome) return false;
+  require(parse_outcome(outcome_text(*outcome), "again").has_value(), "what is written reads");
+  return true;
+}
+
+}  // namespace
+}  // namespace cleave::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  return cleave::fuzz::counted(cleave::fuzz::read_input(cleave::fuzz::text_of(data, size)));
+}
