@@ -17,6 +17,7 @@
 #include "base/result.hpp"
 #include "device/gpu_view.hpp"
 #include "model/ids.hpp"
+#include "runner/device_rules.hpp"
 
 namespace cleave {
 
@@ -24,8 +25,9 @@ namespace cleave {
 /// order.
 struct GpuIdentity {
   std::string uuid;
-  std::uint32_t index = 0;  // NVML's, for people
-  std::string driver_name;  // "NVIDIA A100-SXM4-40GB"
+  std::uint32_t index = 0;             // NVML's, for people
+  std::string driver_name;             // "NVIDIA A100-SXM4-40GB"
+  std::optional<std::uint32_t> minor;  // N of /dev/nvidiaN
   std::shared_ptr<const DriverGeometry> geometry;
 };
 
@@ -64,6 +66,7 @@ struct NumberedOperation {
 /// An instance as the GPU shows it.
 struct ObservedInstance {
   std::string device;                    // MIG UUID; empty without compute instance
+  JobDevice::Instance numbers;           // the driver's, where there is a compute instance
   std::optional<PlacementId> placement;  // empty where the geometry does not know it
   Ownership owner = Ownership::unknown;
   std::vector<LiveProcess> processes;

@@ -332,7 +332,12 @@ std::optional<GpuObservation> GpuWorker::observation() const {
   if (!seen.mig) seen.processes = view.processes;
   for (const InstanceView& each : view.instances) {
     ObservedInstance one;
-    if (!each.live.computes.empty()) one.device = each.live.computes.front().uuid;
+    if (!each.live.computes.empty()) {
+      const LiveComputeInstance& compute = each.live.computes.front();
+      one.device = compute.uuid;
+      one.numbers = {static_cast<std::uint32_t>(each.live.id),
+                     static_cast<std::uint32_t>(compute.id)};
+    }
     one.placement = placement_of(each);
     one.owner = each.owner;
     one.processes = each.processes;
@@ -413,6 +418,7 @@ Candidate candidate(Door& door, GpuIndex index) {
   one.gpu = GpuIdentity{.uuid = facts->uuid,
                         .index = static_cast<std::uint32_t>(index),
                         .driver_name = facts->name,
+                        .minor = facts->minor,
                         .geometry = std::make_shared<const DriverGeometry>(std::move(*geometry))};
   return one;
 }

@@ -73,6 +73,7 @@ class StoppingRunner final : public Runner {
   Result<void> stop(const JobKey& key, std::optional<Duration> grace) override {
     return between_points(at_, "stop", [&] { return runner_->stop(key, grace); });
   }
+  bool fences() const override { return runner_->fences(); }
   int free_port(int wanted) override { return runner_->free_port(wanted); }
   std::vector<RunnerEvent> poll() override { return runner_->poll(); }
   int wake_fd() const override { return runner_->wake_fd(); }

@@ -17,6 +17,8 @@
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "runner/descriptor.hpp"
+#include "runner/device_fence.hpp"
+#include "runner/system_file.hpp"
 
 namespace cleave {
 
@@ -27,23 +29,7 @@ constexpr const char* jobs_folder = "cleave-jobs";
 constexpr const char* daemon_folder = "cleave-daemon";
 /// A unit of the service manager that keeps a group for jobs (packaging/cleave-jobs.service.in).
 constexpr const char* jobs_unit = "cleave-jobs.service";
-
-std::string read_whole(const std::string& path) {
-  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  std::string text;
-  char piece[4096];
-  ssize_t got = 0;
-  while (file && (got = ::read(file.number(), piece, sizeof piece)) > 0)
-    text.append(piece, static_cast<std::size_t>(got));
-  return text;
-}
-
-/// These files take what one call writes.
-bool write_whole(const std::string& path, std::string_view text) {
-  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-  return file &&
-         ::write(file.number(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
-}
+constexpr std::uint32_t memory_devices = 1;  // major of /dev/null and others
 
 std::string below(const std::string& folder, std::string_view name) {
   return folder.empty() ? std::string() : fmt::format("{}/{}", folder, name);
@@ -107,7 +93,7 @@ std::int64_t count_in(const std::string& text, std::string_view name) {
 
 std::vector<pid_t> processes_in(const std::string& group) {
   std::vector<pid_t> found;
-  const std::string text = read_whole(below(group, procs_file));
+  const std::string text = read_system_file(below(group, procs_file));
   for (const std::string_view line : split(text, '\n'))
     if (const auto pid = parse_integer(line); pid && *pid > 0)
       found.push_back(static_cast<pid_t>(*pid));
@@ -135,31 +121,35 @@ void leave_own_group(const std::string& own) {
   const std::string aside = below(own, daemon_folder);
   if (!is_delegated(own) || (::mkdir(aside.c_str(), 0755) != 0 && errno != EEXIST)) return;
   for (const pid_t each : processes_in(own))
-    (void)write_whole(below(aside, procs_file), fmt::format("{}", each));
+    (void)write_system_file(below(aside, procs_file), fmt::format("{}", each));
 }
 
 /// Whether groups below `own` and below its folder for jobs can limit by this controller.
 bool hand_on(const std::string& own, const std::string& jobs, std::string_view controller) {
-  if (jobs.empty() || !has_word(read_whole(below(own, "cgroup.controllers")), controller))
+  if (jobs.empty() || !has_word(read_system_file(below(own, "cgroup.controllers")), controller))
     return false;
   for (const std::string& each : {own, jobs}) {
     const std::string file = below(each, "cgroup.subtree_control");
     const std::string wanted = fmt::format("+{}", controller);
-    if (write_whole(file, wanted)) continue;
+    if (write_system_file(file, wanted)) continue;
     if (each != own || errno != EBUSY) return false;
     leave_own_group(own);
-    if (!write_whole(file, wanted)) return false;
+    if (!write_system_file(file, wanted)) return false;
   }
   return true;
 }
 
-/// Whether a group can be made there, takes limits and can be entered: some systems let one do the
-/// first only, and then no job would start.
+/// Whether a group can be made there, takes limits, can be entered and fences where it should: some
+/// systems let one do the first only, and then no job would start.
 bool is_usable(const GroupPlaces& places) {
   const JobGroups trial(places, fmt::format("trial-{}", ::getpid()));
-  if (!trial.make({1000, MiB{64}})) return false;
+  const DeviceRules of_memory{{memory_devices}, {}};
+  if (!trial.make({1000, MiB{64}}, places.fence() ? &of_memory : nullptr)) return false;
   const pid_t child = ::fork();
-  if (child == 0) ::_exit(trial.enter() ? 0 : 1);
+  if (child == 0) {
+    if (!trial.enter()) ::_exit(1);
+    ::_exit(places.fence() && (::open("/dev/null", O_RDONLY | O_CLOEXEC) >= 0 || errno != EPERM));
+  }
   int status = 1;
   const bool entered = child > 0 && ::waitpid(child, &status, 0) == child && status == 0;
   constexpr auto patience = std::chrono::milliseconds(500);
@@ -170,7 +160,7 @@ bool is_usable(const GroupPlaces& places) {
 
 std::vector<std::string> GroupPlaces::folders() const {
   std::vector<std::string> all;
-  for (const std::string& each : {unified, pids, memory, freezer})
+  for (const std::string& each : {unified, pids, memory, freezer, devices})
     if (!each.empty() && std::ranges::find(all, each) == all.end()) all.push_back(each);
   return all;
 }
@@ -188,7 +178,7 @@ GroupPlaces groups_of_process(std::string_view mounts, std::string_view groups) 
     if (hierarchy->unified) places.unified = folder_of(*hierarchy, path_of(""));
     for (const auto& [controller, place] :
          {std::pair("pids", &places.pids), std::pair("memory", &places.memory),
-          std::pair("freezer", &places.freezer)})
+          std::pair("freezer", &places.freezer), std::pair("devices", &places.devices)})
       if (std::ranges::find(hierarchy->controllers, controller) != hierarchy->controllers.end())
         *place = folder_of(*hierarchy, path_of(controller));
   }
@@ -224,8 +214,8 @@ GroupPlaces with_jobs_unit(GroupPlaces own) {
 }
 
 GroupPlaces make_group_places() {
-  const GroupPlaces own = with_jobs_unit(
-      groups_of_process(read_whole("/proc/self/mountinfo"), read_whole("/proc/self/cgroup")));
+  const GroupPlaces own = with_jobs_unit(groups_of_process(read_system_file("/proc/self/mountinfo"),
+                                                           read_system_file("/proc/self/cgroup")));
   GroupPlaces made;
   made.unified = make_jobs_folder(own.unified);
   const auto limits = [&](const std::string& place, std::string_view controller) {
@@ -235,15 +225,20 @@ GroupPlaces make_group_places() {
   made.pids = limits(own.pids, "pids");
   made.memory = limits(own.memory, "memory");
   made.freezer = make_jobs_folder(own.freezer);
-  if (!made.none() && !is_usable(made)) return {};
-  return made;
+  const GroupPlaces without = made;
+  made.device_programs = !made.unified.empty();
+  if (made.device_programs && is_usable(made)) return made;
+  made.device_programs = false;
+  made.devices = make_jobs_folder(own.devices);
+  if (made.fence() && is_usable(made)) return made;
+  return without.none() || is_usable(without) ? without : GroupPlaces{};
 }
 
 JobGroups::JobGroups(const GroupPlaces& places, const std::string& name)
-    : groups_{below(places.unified, name), below(places.pids, name), below(places.memory, name),
-              below(places.freezer, name)} {}
+    : groups_{below(places.unified, name), below(places.pids, name),    below(places.memory, name),
+              below(places.freezer, name), below(places.devices, name), places.device_programs} {}
 
-Result<void> JobGroups::make(const GroupLimits& limits) const {
+Result<void> JobGroups::make(const GroupLimits& limits, const DeviceRules* devices) const {
   const auto refused = [&](const std::string& where, std::string_view what) {
     const int why = errno;
     (void)remove();
@@ -252,25 +247,39 @@ Result<void> JobGroups::make(const GroupLimits& limits) const {
   };
   for (const std::string& group : groups_.folders())
     if (::mkdir(group.c_str(), 0755) != 0) return refused(group, "cannot be made");
+  if (const auto fenced = devices == nullptr ? Result<void>() : fence(*devices); !fenced) {
+    const int why = errno;
+    (void)remove();
+    errno = why;
+    return fenced;
+  }
   if (limits.most_processes > 0 && !groups_.pids.empty() &&
-      !write_whole(below(groups_.pids, "pids.max"), fmt::format("{}", limits.most_processes)))
+      !write_system_file(below(groups_.pids, "pids.max"), fmt::format("{}", limits.most_processes)))
     return refused(groups_.pids, "does not take a number of processes");
   if (limits.memory <= MiB{} || groups_.memory.empty()) return {};
   const std::string bytes = fmt::format("{}", limits.memory.value << 20);
   const bool second = groups_.memory == groups_.unified;
-  if (!write_whole(below(groups_.memory, second ? "memory.max" : "memory.limit_in_bytes"), bytes))
+  if (!write_system_file(below(groups_.memory, second ? "memory.max" : "memory.limit_in_bytes"),
+                         bytes))
     return refused(groups_.memory, "does not take a limit of memory");
   // Absent where the system has no swap, or does not count it.
-  (void)write_whole(
+  (void)write_system_file(
       below(groups_.memory, second ? "memory.swap.max" : "memory.memsw.limit_in_bytes"),
       second ? "0" : bytes);
-  if (second) (void)write_whole(below(groups_.memory, "memory.oom.group"), "1");
+  if (second) (void)write_system_file(below(groups_.memory, "memory.oom.group"), "1");
   return {};
+}
+
+Result<void> JobGroups::fence(const DeviceRules& devices) const {
+  if (groups_.device_programs) return attach_device_program(groups_.unified, devices);
+  if (!groups_.devices.empty()) return set_device_list(groups_.devices, devices);
+  errno = 0;
+  return fail(ErrorKind::infeasible, "control groups", "none of them fences device nodes");
 }
 
 Result<void> JobGroups::enter() const {
   for (const std::string& group : groups_.folders())
-    if (!write_whole(below(group, procs_file), "0"))
+    if (!write_system_file(below(group, procs_file), "0"))
       return system_error_at(group, "cannot be entered");
   return {};
 }
@@ -284,12 +293,13 @@ std::vector<pid_t> JobGroups::members() const {
 
 void JobGroups::kill() const {
   // Since Linux 5.14.
-  if (!groups_.unified.empty() && write_whole(below(groups_.unified, "cgroup.kill"), "1")) return;
+  if (!groups_.unified.empty() && write_system_file(below(groups_.unified, "cgroup.kill"), "1"))
+    return;
   // What is frozen forks no more. Its numbers are no others' before it is thawed, and dies.
   const std::string state = below(groups_.freezer, "freezer.state");
-  const bool frozen = !groups_.freezer.empty() && write_whole(state, "FROZEN");
+  const bool frozen = !groups_.freezer.empty() && write_system_file(state, "FROZEN");
   for (const pid_t each : members()) (void)::kill(each, SIGKILL);
-  if (frozen) (void)write_whole(state, "THAWED");
+  if (frozen) (void)write_system_file(state, "THAWED");
 }
 
 bool JobGroups::remove() const {
@@ -303,7 +313,7 @@ std::int64_t JobGroups::killed_for_memory() const {
   if (groups_.memory.empty()) return 0;
   const bool second = groups_.memory == groups_.unified;
   return count_in(
-      read_whole(below(groups_.memory, second ? "memory.events" : "memory.oom_control")),
+      read_system_file(below(groups_.memory, second ? "memory.events" : "memory.oom_control")),
       "oom_kill");
 }
 

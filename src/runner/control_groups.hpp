@@ -16,16 +16,20 @@
 
 #include "base/quantity.hpp"
 #include "base/result.hpp"
+#include "runner/device_rules.hpp"
 
 namespace cleave {
 
 /// Folders of mounted hierarchies, one for each use; empty: there is none.
 struct GroupPlaces {
-  std::string unified;       // version 2: groups that can be killed as a whole
-  std::string pids, memory;  // for limits: the same as `unified`, or of version 1
-  std::string freezer;       // version 1: groups that can be stopped while they are killed
+  std::string unified;           // version 2: groups that can be killed as a whole
+  std::string pids, memory;      // for limits: the same as `unified`, or of version 1
+  std::string freezer;           // version 1: groups that can be stopped while they are killed
+  std::string devices;           // version 1: groups that fence device nodes
+  bool device_programs = false;  // groups of `unified` fence them
   friend bool operator==(const GroupPlaces&, const GroupPlaces&) = default;
   [[nodiscard]] bool none() const { return folders().empty(); }
+  [[nodiscard]] bool fence() const { return device_programs || !devices.empty(); }
   /// Each once.
   [[nodiscard]] std::vector<std::string> folders() const;
 };
@@ -59,9 +63,9 @@ class JobGroups {
   /// `name` is that of no other attempt on this machine.
   JobGroups(const GroupPlaces& places, const std::string& name);
 
-  /// Makes them. Fails, leaving none, where one of them cannot be made or take its limit; errno
-  /// says why.
-  [[nodiscard]] Result<void> make(const GroupLimits& limits) const;
+  /// Makes them, with a fence where there are rules for it. Fails, leaving none, where one of them
+  /// cannot be made, take its limit or fence; errno says why.
+  [[nodiscard]] Result<void> make(const GroupLimits& limits, const DeviceRules* devices) const;
   /// Moves this process into them.
   [[nodiscard]] Result<void> enter() const;
   /// Processes that are in one of them.
@@ -75,6 +79,8 @@ class JobGroups {
   [[nodiscard]] bool none() const { return groups_.none(); }
 
  private:
+  [[nodiscard]] Result<void> fence(const DeviceRules& devices) const;
+
   GroupPlaces groups_;  // the folders of the groups themselves
 };
 

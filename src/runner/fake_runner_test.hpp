@@ -107,6 +107,7 @@ class FakeRunner final : public Runner {
   Result<void> signal(const JobKey& key, int number) override;
   using Runner::stop;
   Result<void> stop(const JobKey& key, std::optional<Duration> grace) override;
+  bool fences() const override { return false; }
   int free_port(int wanted) override { return wanted; }
   std::vector<RunnerEvent> poll() override;
   int wake_fd() const override { return -1; }

@@ -18,6 +18,7 @@ constexpr std::size_t longest_directory = 4095;
 constexpr std::int64_t least_log = 4096, most_log = std::int64_t{1} << 40;
 constexpr Duration longest_grace = std::chrono::hours(24);
 constexpr std::int64_t most_number = std::int64_t{1} << 53;
+constexpr std::int64_t most_device = (1 << 20) - 1;  // major or minor
 constexpr std::int64_t most_id = 0xfffffffe;  // the one above it means "unchanged" to the system
 
 std::unexpected<Error> wrong_launch(const std::string& place, const char* key,
@@ -77,14 +78,42 @@ struct PlaceName {
 constexpr PlaceName place_names[] = {{"unified", &GroupPlaces::unified},
                                      {"pids", &GroupPlaces::pids},
                                      {"memory", &GroupPlaces::memory},
-                                     {"freezer", &GroupPlaces::freezer}};
+                                     {"freezer", &GroupPlaces::freezer},
+                                     {"devices", &GroupPlaces::devices}};
 
-Json to_json(const GroupPlaces& places, const GroupLimits& limits) {
+/// {"fenced":[195],"admitted":[{"major":195,"minor":0}]}
+Json to_json(const DeviceRules& rules) {
+  Json text;
+  text["fenced"] = rules.fenced;
+  text["admitted"] = Json::array();
+  for (const auto& [major, minor] : rules.admitted)
+    text["admitted"].push_back({{"major", major}, {"minor", minor}});
+  return text;
+}
+
+DeviceRules read_fence(JsonReader& in) {
+  DeviceRules rules;
+  const auto number = [](std::int64_t value) { return static_cast<std::uint32_t>(value); };
+  for (const std::int64_t major : in.integers("fenced", 0, most_device))
+    rules.fenced.push_back(number(major));
+  for (JsonReader& each : in.objects("admitted")) {
+    rules.admitted.push_back({number(each.integer("major", 0, most_device)),
+                              number(each.integer("minor", 0, most_device))});
+    each.done();
+  }
+  in.done();
+  return rules;
+}
+
+Json control_groups_of(const Launch& launch) {
+  const GroupPlaces& places = launch.groups_in;
   Json text;
   for (const PlaceName& each : place_names)
     if (!(places.*each.place).empty()) text[each.name] = places.*each.place;
-  text["most_processes"] = limits.most_processes;
-  text["memory_mib"] = limits.memory.value;
+  text["device_programs"] = places.device_programs;
+  if (launch.fence) text["fence"] = to_json(*launch.fence);
+  text["most_processes"] = launch.limits.most_processes;
+  text["memory_mib"] = launch.limits.memory.value;
   return text;
 }
 
@@ -96,6 +125,8 @@ void read_control_groups(JsonReader& in, Launch& launch) {
     const std::string& place = launch.groups_in.*each.place;
     if (!place.empty() && !place.starts_with('/')) groups->refuse(each.name, "expected a path");
   }
+  launch.groups_in.device_programs = groups->flag("device_programs", false);
+  if (auto fence = groups->object_if("fence")) launch.fence = read_fence(*fence);
   launch.limits.most_processes = groups->integer("most_processes", 0, most_number);
   launch.limits.memory = MiB{groups->integer("memory_mib", 0, std::int64_t{1} << 43)};
   groups->done();
@@ -142,7 +173,7 @@ std::string launch_text(const Launch& launch) {
   text["stop_grace_s"] = in_seconds(launch.stop_grace);
   text["leftover_grace_s"] = in_seconds(launch.leftover_grace);
   text["log_limit"] = launch.log_limit;
-  if (!launch.groups_in.none()) text["control_groups"] = to_json(launch.groups_in, launch.limits);
+  if (!launch.groups_in.none()) text["control_groups"] = control_groups_of(launch);
   return text.dump();
 }
 

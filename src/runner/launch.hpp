@@ -4,6 +4,7 @@
 // hold secrets; the supervisor accepts no other.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,8 +36,12 @@ struct Launch {
   /// The same for processes that the job left behind when it ended.
   Duration leftover_grace = std::chrono::seconds(5);
   std::int64_t log_limit = 64 << 20;  // bytes kept of each of its two outputs
-  /// Where its control groups are made, which the runner says, and their limits.
+  /// What it was given, for the runner, which makes the rules of it; not in the file.
+  std::vector<JobDevice> devices;
+  /// Where its control groups are made and what they fence, which the runner says, and their
+  /// limits.
   GroupPlaces groups_in;
+  std::optional<DeviceRules> fence;
   GroupLimits limits;
 };
 

@@ -24,6 +24,11 @@ Launch some_launch() {
   launch.visible_devices = std::string("MIG-1");
   launch.stop_grace = std::chrono::milliseconds(1234);
   launch.log_limit = 123456;
+  launch.groups_in.unified = "/sys/fs/cgroup/jobs";
+  launch.groups_in.devices = "/sys/fs/cgroup/devices/jobs";
+  launch.groups_in.device_programs = true;
+  launch.fence = DeviceRules{{195, 507}, {{195, 0}, {195, 255}, {507, 12}}};
+  launch.limits = {100, MiB{64}};
   return launch;
 }
 
@@ -33,6 +38,9 @@ TEST(Launch, IsReadAsItWasWritten) {
   ASSERT_TRUE(again) << again.error().text();
   EXPECT_EQ(launch_text(*again), text);
   EXPECT_EQ(again->known_as, 10);
+  EXPECT_EQ(again->groups_in, some_launch().groups_in);
+  EXPECT_EQ(again->fence, some_launch().fence);
+  EXPECT_EQ(again->limits, some_launch().limits);
   EXPECT_EQ(again->argv, some_launch().argv);
   EXPECT_EQ(again->environment, some_launch().environment);
   EXPECT_EQ(again->stop_grace, std::chrono::milliseconds(1234));

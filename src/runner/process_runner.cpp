@@ -96,6 +96,11 @@ Started ProcessRunner::start(const Launch& launch) {
   if (const auto fine = check_launch(launch, name); !fine) return std::unexpected(fine.error());
   Launch whole = launch;
   whole.groups_in = places_.groups;
+  if (places_.fenced) {
+    auto rules = places_.fenced->rules_for(launch.devices);
+    if (!rules) return std::unexpected(NotStarted(rules.error(), ENODEV));
+    whole.fence = std::move(*rules);
+  }
   auto made = make_job_folder(jobs_.number(), whole);
   if (!made) {
     const int code = errno;
@@ -110,8 +115,9 @@ Started ProcessRunner::start(const Launch& launch) {
     return std::unexpected(started.error());
   }
   children_.push_back(started->pid);
-  watch(launch.key, std::move(made->folder), std::move(started->connection));
-  attempts_.at(launch.key).start = Start{started->pid, Clock::now() + places_.patience, {}};
+  Attempt& attempt = watch(launch.key, std::move(made->folder), std::move(started->connection));
+  attempt.start = Start{started->pid, Clock::now() + places_.patience, {}};
+  attempt.fenced = whole.fence.has_value();
   set_timer();
   return {};
 }
@@ -122,11 +128,19 @@ void ProcessRunner::forget_stale(const std::string& name) {
   set_timer();
 }
 
-void ProcessRunner::watch(const JobKey& key, Descriptor folder, Descriptor connection) {
+ProcessRunner::Attempt& ProcessRunner::watch(const JobKey& key, Descriptor folder,
+                                             Descriptor connection) {
   Attempt& attempt = attempts_[key];
   attempt.folder = std::move(folder);
   attempt.connection = std::move(connection);
   connect(key, attempt);
+  return attempt;
+}
+
+/// An earlier runner may have started some without a fence.
+bool ProcessRunner::fences() const {
+  return places_.fenced &&
+         std::ranges::all_of(attempts_, [](const auto& each) { return each.second.fenced; });
 }
 
 /// Connects and asks to follow, unless connected; retries later if there is no answer.

@@ -26,6 +26,8 @@ class ProcessRunner final : public Runner {
     std::string program;  // cleave-supervise; as root, no other user may be able to change it
     std::uint64_t descriptors = 0;  // soft limit for supervisors and jobs; 0: this program's
     GroupPlaces groups;             // for control groups of attempts
+    std::optional<DriverNodes> fenced =
+        {};  // of which attempts get their own only; needs such groups
     /// How long a supervisor may take to become ready, while everything else goes on.
     std::chrono::steady_clock::duration patience = std::chrono::seconds(10);
   };
@@ -37,6 +39,7 @@ class ProcessRunner final : public Runner {
   Result<void> signal(const JobKey& key, int number) override;
   using Runner::stop;
   Result<void> stop(const JobKey& key, std::optional<Duration> grace) override;
+  bool fences() const override;
   int free_port(int wanted) override;
   std::vector<RunnerEvent> poll() override;
   int wake_fd() const override { return events_.number(); }
@@ -60,6 +63,7 @@ class ProcessRunner final : public Runner {
     Clock::time_point again_at{};        // when to try to reach it again
     Clock::duration wait{};
     std::optional<Start> start;
+    bool fenced = false;
     [[nodiscard]] bool awaits_start() const { return connection && start && !start->refused; }
   };
 
@@ -67,7 +71,7 @@ class ProcessRunner final : public Runner {
 
   [[nodiscard]] Result<FoundJob> look_at(const JobKey& key);
   void end_what_dead_ones_left(std::vector<FoundJob>& found);
-  void watch(const JobKey& key, Descriptor folder, Descriptor connection);
+  Attempt& watch(const JobKey& key, Descriptor folder, Descriptor connection);
   void connect(const JobKey& key, Attempt& attempt);
   void disconnect(const JobKey& key, Attempt& attempt);
   Result<void> ask(const JobKey& key, const SupervisorAsk& ask);

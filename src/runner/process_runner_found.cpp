@@ -46,7 +46,8 @@ Result<FoundJob> ProcessRunner::look_at(const JobKey& key) {
   FoundJob found;
   found.key = key;
   if (job_lock_is_held(folder->number())) {
-    watch(key, std::move(*folder), {});
+    const auto launch = read_launch(folder->number());
+    watch(key, std::move(*folder), {}).fenced = launch && launch->fence;
     return found;
   }
   const auto outcome = read_outcome(folder->number());

@@ -83,6 +83,9 @@ class Runner {
   /// program has ended by then. Another call may make the grace shorter still.
   [[nodiscard]] virtual Result<void> stop(const JobKey& key, std::optional<Duration> grace) = 0;
   [[nodiscard]] Result<void> stop(const JobKey& key) { return stop(key, std::nullopt); }
+  /// Whether no attempt, of those that run and of those that it will start, can open the device
+  /// nodes of another's instance.
+  [[nodiscard]] virtual bool fences() const = 0;
   /// A TCP port of this machine on which nothing listens: this one, or the next that is free.
   [[nodiscard]] virtual int free_port(int wanted) = 0;
   /// What has happened since the last call; never waits.

@@ -21,6 +21,9 @@ constexpr std::array shortages = {
     Shortage{ENOBUFS, "the system has no room for sockets", "end processes that hold sockets"},
     Shortage{ETIMEDOUT, "supervisors are not ready in time",
              "see what loads the machine, and whether cleave-supervise runs at all"},
+    Shortage{ENODEV, "a job's device nodes are not known, so that it cannot be fenced",
+             "see /proc/driver/nvidia/capabilities; device_fences = false runs jobs without a "
+             "fence"},
     Shortage{EIO, "a disk cannot be read or written", "see the system's log for its errors"},
 };
 

@@ -16,6 +16,7 @@ using namespace std::chrono_literals;
 /// A runner at which the daemon may die, and that sees what is started where.
 class SeededDaemon::WatchedRunner final : public Runner {
  public:
+  bool fences() const override { return false; }
   explicit WatchedRunner(SeededDaemon& of) : of_(&of), inner_(of.jobs_) {}
 
   Result<std::vector<FoundJob>> found() override { return inner_.found(); }

@@ -29,7 +29,8 @@ bool is_alive(std::int64_t pid) {
   return facts && !facts->zombie;
 }
 
-Stand::Stand(GroupPlaces groups) : groups_(std::move(groups)) {
+Stand::Stand(GroupPlaces groups, std::optional<DriverNodes> fenced)
+    : groups_(std::move(groups)), fenced_(std::move(fenced)) {
   ::chmod(root_.c_str(), 0711);
   auto runner = ProcessRunner::open(places());
   if (!runner) throw std::runtime_error(runner.error().text());
@@ -37,7 +38,7 @@ Stand::Stand(GroupPlaces groups) : groups_(std::move(groups)) {
 }
 
 ProcessRunner::Places Stand::places() const {
-  return {path("jobs"), binary_dir() + "/bin/cleave-supervise", 0, groups_};
+  return {path("jobs"), binary_dir() + "/bin/cleave-supervise", 0, groups_, fenced_};
 }
 
 Stand::~Stand() {

@@ -14,8 +14,8 @@ namespace cleave::supervised {
 
 class Stand {
  public:
-  /// With control groups for its attempts, if places for them are given.
-  explicit Stand(GroupPlaces groups = {});
+  /// With control groups for its attempts, if places for them are given, that fence these nodes.
+  explicit Stand(GroupPlaces groups = {}, std::optional<DriverNodes> fenced = {});
   ~Stand();
   Stand(const Stand&) = delete;
   Stand& operator=(const Stand&) = delete;
@@ -23,6 +23,11 @@ class Stand {
   [[nodiscard]] ProcessRunner& runner() { return *runner_; }
   /// The runner goes, as when the daemon dies, and another one begins; returns what that finds.
   std::vector<FoundJob> begin_again();
+  /// As that, with other fences.
+  void fence_from_now_on(std::optional<DriverNodes> fenced) {
+    fenced_ = std::move(fenced);
+    (void)begin_again();
+  }
 
   /// The next attempt, as this process's user; a shell runs the script.
   [[nodiscard]] Launch launch(const std::string& script);
@@ -62,6 +67,7 @@ class Stand {
   TemporaryFolder made_;
   std::string root_ = made_.path().string();
   GroupPlaces groups_;
+  std::optional<DriverNodes> fenced_;
   std::unique_ptr<ProcessRunner> runner_;
   std::vector<RunnerEvent> events_;
   std::vector<JobKey> started_;

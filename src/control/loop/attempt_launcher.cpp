@@ -110,16 +110,39 @@ void AttemptLauncher::predict(const LiveJob& job, LiveAttempt& attempt) const {
   attempt.record.predicted_by = run->source;
 }
 
+/// By the driver's numbers; none where it has not said those of one.
+std::vector<JobDevice> AttemptLauncher::devices_of(
+    std::span<const LiveAttempt* const> attempts) const {
+  std::vector<JobDevice> devices;
+  for (const LiveAttempt* each : attempts) {
+    const ManagedGpu& gpu = node_.gpu(each->place.gpu);
+    if (!gpu.identity->minor) return {};
+    JobDevice device{*gpu.identity->minor, std::nullopt};
+    if (each->place.placement) {
+      const auto instance = gpu.instances.find(*each->place.placement);
+      if (instance == gpu.instances.end() || !instance->second.numbers) return {};
+      device.instance = instance->second.numbers;
+    }
+    devices.push_back(device);
+  }
+  return devices;
+}
+
 void AttemptLauncher::add_gang(Launch& launch, const LiveJob& job) const {
   std::vector<std::string> devices;
+  std::vector<const LiveAttempt*> attempts;
   std::int64_t processes = 0;
   for (const LiveJob* process : node_.processes(job)) {
     processes += process->record.has_process() ? 1 : 0;
-    devices.push_back(process->attempts.at(launch.key.attempt).record.device);
+    attempts.push_back(&process->attempts.at(launch.key.attempt));
+    devices.push_back(attempts.back()->record.device);
   }
   const std::int64_t rank = job.record.rank();
   const std::string all = fmt::format("{}", fmt::join(devices, ","));
-  if (processes == 1) launch.visible_devices = all;
+  if (processes == 1) {
+    launch.visible_devices = all;
+    launch.devices = devices_of(attempts);
+  }
   set(launch.environment, "CLEAVE_RANK", rank);
   set(launch.environment, "CLEAVE_PROCESSES", processes);
   set(launch.environment, "CLEAVE_GANG", all);
@@ -146,6 +169,8 @@ Launch AttemptLauncher::launch_of(const LiveJob& job, const LiveAttempt& attempt
   add_signal(launch.environment, job.record.spec);
   launch.working_directory = command.working_directory;
   launch.visible_devices = attempt.record.device;
+  const LiveAttempt* only = &attempt;
+  launch.devices = devices_of({&only, 1});
   launch.known_as = job.record.job();
   if (job.record.several()) add_gang(launch, job);
   if (job.record.is_replica()) set(launch.environment, "CLEAVE_REPLICA", job.record.rank());

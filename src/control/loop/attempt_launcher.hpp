@@ -43,6 +43,8 @@ class AttemptLauncher {
   void predict(const LiveJob& job, LiveAttempt& attempt) const;
   void launch(const JobKey& key);
   /// What a process of a job of several is told of the others, unless its user has said it.
+  [[nodiscard]] std::vector<JobDevice> devices_of(
+      std::span<const LiveAttempt* const> attempts) const;
   void add_gang(Launch& launch, const LiveJob& job) const;
   [[nodiscard]] Launch launch_of(const LiveJob& job, const LiveAttempt& attempt,
                                  const JobOwner& owner, const JobCommand& command) const;

@@ -176,8 +176,11 @@ void GpuListener::made(GpuId id, PlacementId placement, const GpuNews& news) {
   instance.device = news.made;
   instance.idle_since = clock_.steady();
   if (news.observation)
-    for (const ObservedInstance& seen : news.observation->instances)
-      if (seen.device == news.made) instance.capacity = total_of(seen.memory);
+    for (const ObservedInstance& seen : news.observation->instances) {
+      if (seen.device != news.made) continue;
+      instance.capacity = total_of(seen.memory);
+      instance.numbers = seen.numbers;
+    }
   const Placement& where = gpu.geometry()[placement];
   if (!instance.capacity) instance.capacity = where.profile->usable;
   brain_.made(id);
@@ -312,6 +315,7 @@ void GpuListener::observe_instances(GpuId id, const GpuObservation& observation)
     ManagedInstance& instance = gpu.instances.at(*seen.placement);
     if (instance.device != seen.device) continue;
     observe_memory(id, seen);
+    instance.numbers = seen.numbers;
     instance.capacity = total_of(seen.memory);
     if (!instance.capacity) instance.capacity = gpu.geometry()[*seen.placement].profile->usable;
   }

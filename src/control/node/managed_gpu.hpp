@@ -20,7 +20,8 @@ namespace cleave {
 struct ManagedInstance {
   enum class State : std::uint8_t { making, ready, going };
   State state = State::ready;
-  std::string device;  // MIG UUID, once it exists
+  std::string device;                          // MIG UUID, once it exists
+  std::optional<JobDevice::Instance> numbers;  // the driver's, once it has been seen
   std::optional<MiB> capacity;
   Duration idle_since{};  // on the steady clock; meaningful while no job is on it
 };

@@ -130,7 +130,9 @@ Result<Supervisor> prepare(SupervisorPlaces& places, const std::string& director
   places.mark = mark->text;
   places.groups = groups_of(*launch, *mark);
   if (const auto made = make_daemons_files(places); !made) return std::unexpected(made.error());
-  if (const auto made = places.groups.make(launch->limits); !made)
+  if (const auto made =
+          places.groups.make(launch->limits, launch->fence ? &*launch->fence : nullptr);
+      !made)
     return std::unexpected(made.error());
   if (const auto users = make_files_as(launch->uid, launch->gid); !users)
     return std::unexpected(users.error());
