@@ -187,7 +187,7 @@ struct ApiStatus {
   ApiJobCounts jobs;
   std::int64_t gpus = 0;
   std::vector<ApiPredictionErrors> predictions;
-  std::vector<std::string> troubles, notices;
+  std::vector<std::string> troubles, notices, isolation;
   std::string state_directory;
   ApiClientUser you;
   friend bool operator==(const ApiStatus&, const ApiStatus&) = default;
@@ -452,6 +452,8 @@ inline constexpr auto fields_of<ApiStatus> = std::tuple{
                    "all users for operators"}),
     field("troubles", &ApiStatus::troubles, {.help = "What is wrong now"}),
     field("notices", &ApiStatus::notices, {.help = "What applies as long as it runs"}),
+    field("isolation", &ApiStatus::isolation,
+          {.help = "What keeps jobs apart: control groups, fences of device nodes"}),
     field("state_directory", &ApiStatus::state_directory, {.help = "Where it keeps its state"}),
     field("you", &ApiStatus::you, {.help = "The client, as the socket tells"}),
 };

@@ -121,6 +121,15 @@ std::vector<SettingRow> bound_settings() {
         "lets it: so no process escapes its job, and the limits below hold.",
         after_restart},
        FlagSetting{&DaemonSettings::control_groups}},
+      {{"device_fences", "true or false", "true",
+        "Whether a job can open no device nodes of NVIDIA's driver but those of what it was given. "
+        "Root's daemon does so where control groups and the driver let it, and several users may "
+        "have jobs at the same time then.",
+        after_restart},
+       FlagSetting{&DaemonSettings::device_fences}},
+      {{"driver_root", "a folder", "\"/\"",
+        "Where the driver's proc/devices and proc/driver/nvidia are.", after_restart},
+       TextSetting{[](DaemonSettings& to, auto value) { to.driver_root = std::move(value); }}},
       {{"job_processes", "a whole number", "16384",
         "How many processes and threads a job may have at a time; 0: no limit.", at_once},
        CountSetting{0, 4'194'304,
@@ -229,8 +238,8 @@ std::vector<SettingRow> user_settings() {
         at_once},
        TextSetting{[](DaemonSettings& to, auto value) { to.operators_group = std::move(value); }}},
       {{"allow_unfenced_users", "true or false", "false",
-        "Whether several users may have jobs at the same time. Instances are not isolated "
-        "between users: with this set, a job of one user can use an instance of another.",
+        "Whether several users may have jobs at the same time where device nodes are not fenced "
+        "(device_fences): with this set, a job of one user can then use an instance of another.",
         at_once},
        FlagSetting{&DaemonSettings::allow_unfenced_users}},
       {{"most_waiting_per_user", "a whole number", "0",

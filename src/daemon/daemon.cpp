@@ -23,6 +23,7 @@
 #include "daemon/control_loop.hpp"
 #include "daemon/http/http_server.hpp"
 #include "daemon/http/socket_file.hpp"
+#include "daemon/job_isolation.hpp"
 #include "daemon/service/service.hpp"
 #include "daemon/stop_points.hpp"
 #include "daemon/store/sqlite_store.hpp"
@@ -36,8 +37,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr const char* not_isolated =
-    "instances are not isolated between users: a job can use every instance whose name it learns";
 /// Time to send answers that are under way when the daemon is told to end.
 constexpr auto farewell = std::chrono::milliseconds(300);
 
@@ -163,10 +162,9 @@ class RunningDaemon {
     store_ = std::move(*store);
     const auto stop = places_.sim_node ? stop_of_environment() : Result<AtPoint>(AtPoint{});
     if (!stop) return std::unexpected(stop.error());
-    const GroupPlaces groups = settings.control_groups ? make_group_places() : GroupPlaces{};
-    spdlog::info("control groups of jobs: {}", groups.none() ? "none" : in_words(groups));
-    auto runner = ProcessRunner::open(
-        {(places_.state / "jobs").string(), supervise_program(), job_descriptors_, groups});
+    isolation_ = isolation_of(settings);
+    auto runner = ProcessRunner::open({(places_.state / "jobs").string(), supervise_program(),
+                                       job_descriptors_, isolation_.groups, isolation_.fenced});
     if (!runner) return std::unexpected(runner.error());
     runner_ = std::move(*runner);
     ThreadedExecutorSettings executor_settings;
@@ -199,12 +197,16 @@ class RunningDaemon {
     facts.simulated = places_.sim_node.has_value();
     facts.uid = ::geteuid();
     facts.started = moment_now().wall;
-    facts.notices = {not_isolated};
+    facts.notices = isolation_.lacks;
+    facts.isolation = isolation_.holds;
+    if (isolation_.fenced && !runner_->fences())
+      facts.notices.emplace_back("jobs that an earlier daemon started run without a fence");
     service_ = std::make_unique<Service>(
         ServiceDoors{
             *control_, *store_, audit_, moment_now, [this] { control_loop_->soon(); },
             [this] { control_loop_->attend(); },
-            [this](std::function<void()> call) { boost::asio::post(loop_, std::move(call)); }},
+            [this](std::function<void()> call) { boost::asio::post(loop_, std::move(call)); },
+            [this] { return runner_->fences(); }},
         std::move(facts), service_settings(settings));
     server_ = std::make_unique<HttpServer>(loop_, socket_->number(), settings.limits, ::geteuid(),
                                            [this](HttpRequest request, HttpAnswer answer) {
@@ -231,8 +233,9 @@ class RunningDaemon {
     if (places_.sim_node) spdlog::info("the GPUs are simulated: {}", places_.sim_node->string());
     for (const GpuIdentity& gpu : executor_->gpus())
       spdlog::info("manages GPU {}: {} {}", gpu.index, gpu.driver_name, gpu.uuid);
-    spdlog::warn("{}", not_isolated);
-    if (::geteuid() == 0 && !config_.settings.allow_unfenced_users)
+    for (const std::string& each : isolation_.holds) spdlog::info("{}", each);
+    for (const std::string& each : isolation_.lacks) spdlog::warn("{}", each);
+    if (!runner_->fences() && ::geteuid() == 0 && !config_.settings.allow_unfenced_users)
       spdlog::info("jobs of one user at a time are taken, unless allow_unfenced_users is set");
     logged_ = control_->last_event();
   }
@@ -326,6 +329,7 @@ class RunningDaemon {
   std::shared_ptr<const ApplicationTimes> applications_;  // as last read
   std::string applications_files_;                        // as they were then
   std::uint64_t job_descriptors_;
+  JobIsolation isolation_;
   std::chrono::steady_clock::time_point settle_at_{};
   AuditFile audit_;
   boost::asio::io_context loop_{1};

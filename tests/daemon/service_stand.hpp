@@ -126,7 +126,8 @@ class ServiceStand {
                      .simulated = true,
                      .uid = daemon_uid,
                      .started = moment().wall,
-                     .notices = {}},
+                     .notices = {},
+                     .isolation = {}},
         ServiceSettings{"", false, "laws"});
     ::mkdir((state_.path() / "jobs").c_str(), 0755);
     run(std::chrono::milliseconds(50));

@@ -7,11 +7,16 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <fstream>
 
 #include "base/format.hpp"
 #include "base/places_test.hpp"
+#include "base/text.hpp"
 #include "daemon_stand.hpp"
+#include "runner/control_groups.hpp"
+#include "runner/driver_root_test.hpp"
 
 namespace cleave::whole {
 namespace {
@@ -139,6 +144,62 @@ TEST_F(OtherUser, HasJobsOfTheirOwnOneUserAtATimeUnlessAllowed) {
   const std::int64_t roots = stand.submit("-- sleep 20");
   EXPECT_EQ(cleave_as(nobody, stand, "submit --wait -- true"), 0) << text_of(stand.path("said"));
   EXPECT_EQ(stand.run(fmt::format("cancel {}", roots)).exit_code, 0);
+}
+
+/// The lines of a job's output that end so.
+std::vector<std::string> nodes_said(const std::string& output, std::string_view end) {
+  std::vector<std::string> found;
+  for (const std::string_view line : split(output, '\n'))
+    if (line.ends_with(end)) found.emplace_back(line.substr(0, line.size() - end.size()));
+  return found;
+}
+
+/// Stand-ins for the nodes of the driver, which the daemon finds described below a folder.
+TEST_F(OtherUser, HasJobsBesideThoseOfOthersWhereNodesAreFenced) {
+  if (!make_group_places().fence()) GTEST_SKIP() << "this system has no fences";
+  const TemporaryFolder folder;
+  ::chmod(folder.path().c_str(), 0755);
+  const auto nodes = folder.path() / "dev";
+  std::filesystem::create_directory(nodes);
+  std::vector<DeviceNumber> all = {{driver_root::gpu_major, driver_root::control_minor}};
+  for (std::uint32_t gpu = 0; gpu < 2; ++gpu) {
+    all.push_back({driver_root::gpu_major, gpu});
+    for (std::uint32_t instance = 0; instance < driver_root::gpu_instances; ++instance)
+      for (const auto& compute : {std::optional<std::uint32_t>(), std::optional(0U)})
+        all.push_back(driver_root::capability(gpu, instance, compute));
+  }
+  for (const DeviceNumber& each : all)
+    if (!driver_root::make_node(nodes, each)) GTEST_SKIP() << "no device nodes in " << nodes;
+  driver_root::make(folder.path() / "root", 2);
+  StandOptions options;
+  options.config = fmt::format("driver_root = \"{}\"\n", (folder.path() / "root").string());
+  DaemonStand stand(options);
+  // A script, since its quotes would not survive the shells on the way.
+  std::ofstream(folder.path() / "try.sh") << driver_root::tries(nodes) << "sleep 30\n";
+  const std::string submit =
+      fmt::format("submit --profile 1g.5gb -- sh {}", (folder.path() / "try.sh").string());
+  ASSERT_EQ(cleave_as(nobody, stand, submit), 0) << text_of(stand.path("said"));
+  ASSERT_EQ(cleave_as(daemon_user, stand, submit), 0) << text_of(stand.path("said"));
+  std::vector<std::string> seen;
+  for (const std::int64_t job : {1, 2}) {
+    ASSERT_TRUE(stand.wait_until([&] {
+      return std::ranges::count(stand.run(fmt::format("logs {}", job)).out, '\n') ==
+             std::ssize(all);
+    }));
+    const auto open = nodes_said(stand.run(fmt::format("logs {}", job)).out, " open");
+    ASSERT_EQ(open.size(), 4U) << "the control node, its GPU, its GPU and compute instance";
+    EXPECT_EQ(std::ranges::count(open, "195:255"), 1);
+    for (const std::string& each : open)
+      if (each.starts_with("507:")) {
+        EXPECT_EQ(std::ranges::count(seen, each), 0) << each << " is another's";
+        seen.push_back(each);
+      }
+  }
+  EXPECT_EQ(seen.size(), 4U);
+  const std::string doctor = stand.run("doctor").out;
+  EXPECT_TRUE(has(doctor, "device nodes of its own instance only")) << doctor;
+  for (const std::int64_t job : {1, 2})
+    EXPECT_EQ(stand.run(fmt::format("cancel --now {}", job)).exit_code, 0);
 }
 
 TEST_F(OtherUser, IsNotServedByAnothersDaemon) {

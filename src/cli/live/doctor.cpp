@@ -16,6 +16,7 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
+#include "cli/daemon/daemon_client.hpp"
 #include "cli/live/live.hpp"
 #include "cli/table.hpp"
 #include "device/recording.hpp"
@@ -27,6 +28,7 @@ namespace {
 
 struct Options : LiveOptions {
   std::string record;
+  DaemonOptions daemon;
 };
 
 enum class Level { good, note, problem };
@@ -305,6 +307,21 @@ Result<void> is_apart(const Options& options, const LibraryChoice& library,
   return {};
 }
 
+/// What keeps its jobs apart, if a daemon answers.
+void look_at_daemon(const Options& options, std::vector<Finding>& findings) {
+  auto daemon = open_daemon(options.daemon);
+  if (!daemon) return;
+  const auto document = daemon->ask_json("GET", "/v1/status");
+  if (!document) return;
+  const auto status = read_status(*document, "the daemon's answer");
+  if (!status) return;
+  const std::string subject = "the daemon's jobs";
+  for (const std::string& each : status->isolation)
+    findings.push_back({Level::good, subject, shown(each, 500), ""});
+  for (const std::string& each : status->notices)
+    findings.push_back({Level::note, subject, shown(each, 500), "see SECURITY.md"});
+}
+
 Result<int> doctor(const Options& options) {
   std::vector<Finding> findings;
   const auto library = choose_library(options);
@@ -331,6 +348,7 @@ Result<int> doctor(const Options& options) {
     ledger = look_at_ledger(*state, findings);
   }
   if (node) look_at_gpus(*node, ledger ? &*ledger : nullptr, findings);
+  look_at_daemon(options, findings);
   if (!options.record.empty()) {
     if (!node) return std::unexpected(node.error());
     std::ostringstream text;
@@ -356,6 +374,7 @@ void add_doctor(CommandLine& program, Run& run) {
                    "Write the driver's answers to all read-only calls to this file")
       ->check(not_empty());
   add_live(*command, options);
+  add_daemon(*command, options.daemon, false);
 }
 
 }  // namespace cleave::cli

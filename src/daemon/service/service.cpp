@@ -211,6 +211,7 @@ void Service::status(const ApiCallPtr& call) {
     status.predictions.push_back(prediction_errors_view(each));
   status.troubles = doors_.control.troubles();
   status.notices = facts_.notices;
+  status.isolation = facts_.isolation;
   status.state_directory = facts_.state_directory;
   status.you = {call->request.peer.uid, call->user, call->operates};
   call->reply(200, to_json(status));

@@ -29,7 +29,8 @@ struct ServiceFacts {
   bool simulated = false;
   std::uint32_t uid = 0;  // the daemon's user; root serves everybody
   Instant started{};
-  std::vector<std::string> notices;  // for people, one line each
+  // For people, one line each.
+  std::vector<std::string> notices, isolation;
 };
 
 /// Settings that a reload may change.
@@ -52,6 +53,7 @@ struct ServiceDoors {
   std::function<void()> attend;  // a client waits: asks for tick()
   std::function<void(std::function<void()>)>
       later;  // in a turn of the loop of its own, after what is ready
+  std::function<bool()> fences = [] { return false; };  // as Runner::fences
 };
 
 /// Serves the API's requests.

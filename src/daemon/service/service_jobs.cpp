@@ -120,9 +120,9 @@ Result<JobOwner> Service::owner_of(const ApiCallPtr& call) {
               "jobs are run for users of this machine");
 }
 
-/// Instances are not isolated between users yet.
+/// Where instances are not isolated between users, one user at a time.
 Result<void> Service::may_join(const JobOwner& owner) {
-  if (facts_.uid != 0 || settings_.allow_unfenced_users) return {};
+  if (facts_.uid != 0 || settings_.allow_unfenced_users || doors_.fences()) return {};
   const auto others = [&] {
     for (const auto& [uid, count] : joining_)
       if (uid != owner.uid) return true;
@@ -141,8 +141,9 @@ Result<void> Service::may_join(const JobOwner& owner) {
   if (!others()) return {};
   only_.reset();
   return fail(ErrorKind::infeasible, "",
-              "another user has jobs here, and instances are not isolated between users yet",
-              "wait until they have ended, or have an operator set allow_unfenced_users");
+              "another user has jobs here, and device nodes are not fenced between users",
+              "wait until they have ended, or have an operator see `cleave doctor` for what fences "
+              "lack, or set allow_unfenced_users");
 }
 
 /// Counts again only after a user has reached the limit, so that users with many jobs are not

@@ -1,0 +1,54 @@
+#include "daemon/job_isolation.hpp"
+
+#include <unistd.h>
+
+#include "base/format.hpp"
+
+namespace cleave {
+
+namespace {
+
+/// Empty: nothing.
+std::string what_fences_lack(const DaemonSettings& settings, const GroupPlaces& groups,
+                             const std::optional<DriverNodes>& nodes) {
+  if (!settings.device_fences) return "device_fences is false";
+  if (::geteuid() != 0) return "only root can make fences";
+  if (!nodes)
+    return fmt::format("{} names no NVIDIA driver",
+                       (std::filesystem::path(settings.driver_root) / "proc/devices").string());
+  if (!settings.control_groups) return "control_groups is false";
+  return groups.fence() ? std::string()
+                        : std::string(
+                              "no control groups that fence can be made: neither device programs "
+                              "(version 2) nor the controller of devices (version 1)");
+}
+
+}  // namespace
+
+JobIsolation isolation_of(const DaemonSettings& settings) {
+  JobIsolation made;
+  if (settings.control_groups) made.groups = make_group_places();
+  if (!made.groups.none())
+    made.holds.push_back(fmt::format("each job has control groups: {}", in_words(made.groups)));
+  else
+    made.lacks.push_back(
+        fmt::format("jobs have no control groups, since {}: a process can escape "
+                    "its job",
+                    settings.control_groups ? "the system lets the daemon make none"
+                                            : "control_groups is false"));
+  auto nodes = DriverNodes::read(settings.driver_root);
+  if (const std::string why = what_fences_lack(settings, made.groups, nodes); !why.empty()) {
+    made.lacks.push_back(
+        fmt::format("device nodes are not fenced, since {}: a job can use every "
+                    "instance whose name it learns",
+                    why));
+  } else {
+    made.holds.push_back(
+        fmt::format("each job can open the device nodes of its own instance only ({})",
+                    made.groups.device_programs ? "device programs" : "lists of devices"));
+    made.fenced = std::move(nodes);
+  }
+  return made;
+}
+
+}  // namespace cleave
