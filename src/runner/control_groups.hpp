@@ -25,7 +25,7 @@ struct GroupPlaces {
   std::string unified;           // version 2: groups that can be killed as a whole
   std::string pids, memory;      // for limits: the same as `unified`, or of version 1
   std::string freezer;           // version 1: groups that can be stopped while they are killed
-  std::string devices;           // version 1: groups that fence device nodes
+  std::string devices = {};      // version 1: groups that fence device nodes
   bool device_programs = false;  // groups of `unified` fence them
   friend bool operator==(const GroupPlaces&, const GroupPlaces&) = default;
   [[nodiscard]] bool none() const { return folders().empty(); }
