@@ -4,6 +4,7 @@
 
 #include "base/format.hpp"
 #include "base/text.hpp"
+#include "daemon/store/row_sum.hpp"
 
 namespace cleave {
 
@@ -62,6 +63,8 @@ Result<SqliteConnection> SqliteConnection::open(const std::filesystem::path& fil
   const int code = sqlite3_open_v2(file.c_str(), &opened, flags, nullptr);
   SqliteConnection connection(shown(file.string(), 200), std::unique_ptr<sqlite3, Close>(opened));
   if (code != SQLITE_OK) return std::unexpected(connection.error(code));
+  if (const int added = add_row_sum(opened); added != SQLITE_OK)
+    return std::unexpected(connection.error(added));
   return connection;
 }
 

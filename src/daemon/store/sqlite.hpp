@@ -88,7 +88,7 @@ class SqliteRun {
 /// The connection to one database file.
 class SqliteConnection {
  public:
-  /// A file that is there already; its path has no link in it.
+  /// A file that is there already; its path has no link in it. Statements have row_sum().
   [[nodiscard]] static Result<SqliteConnection> open(const std::filesystem::path& file);
 
   /// Statements without values and rows.

@@ -32,9 +32,8 @@ CREATE INDEX jobs_of_user ON jobs (uid, number);
 CREATE INDEX jobs_in_state ON jobs (state, number);
 CREATE TRIGGER jobs_stay_final BEFORE UPDATE ON jobs WHEN OLD.final = 1 AND NEW.final = 0
   BEGIN SELECT RAISE(ABORT, 'a job that was final is not any more'); END;
-CREATE TABLE commands (
-  job INTEGER PRIMARY KEY REFERENCES jobs (number) ON DELETE CASCADE, command TEXT NOT NULL
-) STRICT;
+CREATE TABLE commands ()" +
+         column_definitions(command_columns()) + R"() STRICT;
 CREATE TABLE attempts ()" +
          column_definitions(attempt_columns()) + R"(, PRIMARY KEY (job, attempt)
 ) STRICT, WITHOUT ROWID;
@@ -43,15 +42,13 @@ CREATE TABLE instances ()" +
 CREATE INDEX instances_gone ON instances (gone_ns) WHERE gone_ns IS NOT NULL;
 CREATE TABLE events ()" +
          column_definitions(event_columns()) + R"() STRICT;
-CREATE TABLE settings (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
-CREATE TABLE numbers (name TEXT PRIMARY KEY, highest INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-INSERT INTO numbers VALUES ('job', 0), ('event', 0), ('batch', 0);
-)" + learnt_table();
-}
-
-template <class Record>
-std::int64_t newest(std::span<const StoreColumn<Record>> columns) {
-  return std::ranges::max(columns, {}, &StoreColumn<Record>::since).since;
+CREATE TABLE settings ()" +
+         column_definitions(setting_columns()) + R"() STRICT, WITHOUT ROWID;
+CREATE TABLE numbers ()" +
+         column_definitions(number_columns()) + R"() STRICT, WITHOUT ROWID;
+INSERT INTO numbers (name, highest) VALUES ('job', 0), ('event', 0), ('batch', 0);
+)" + sum_statement("numbers", number_columns()) +
+         learnt_table();
 }
 
 /// With which batches are counted.
@@ -59,22 +56,57 @@ constexpr std::int64_t counting_since = 6;
 
 /// That of the newest column.
 std::int64_t schema_version() {
-  return std::max({counting_since, newest(job_columns()), newest(attempt_columns()),
-                   newest(instance_columns()), newest(event_columns()), newest(learnt_columns())});
+  std::int64_t newest = sums_since;
+  static_cast<void>(for_each_table([&](const auto& table) -> Result<void> {
+    for (const auto& each : table.columns) newest = std::max(newest, each.since);
+    return {};
+  }));
+  return newest;
 }
 
-/// Adds the tables and columns that came after the schema `from`.
+std::unexpected<Error> damaged(const SqliteConnection& connection, std::string_view what) {
+  Error error = connection.error(SQLITE_CORRUPT);
+  error.message = fmt::format("the database is damaged: {}", shown(what, 200));
+  return std::unexpected(std::move(error));
+}
+
+/// A statement that the database does not take is not one of a sound schema.
+Result<void> or_damaged(const SqliteConnection& connection, Result<void> done) {
+  if (done || done.error().kind != ErrorKind::internal) return done;
+  return damaged(connection, done.error().message);
+}
+
+/// Refuses a table with a row that is not as the schema `version` wrote it.
+template <class Record>
+Result<void> check_rows(SqliteConnection& connection, const StoreTable<Record>& table,
+                        std::int64_t version) {
+  std::string row;  // "'number ' || number"
+  for (const auto& each : table.columns.first(table.keys))
+    row += fmt::format("{}'{} ' || {}", row.empty() ? "" : " || ', ' || ", each.name, each.name);
+  SqliteRun run = connection.use(
+      fmt::format("SELECT {} FROM {} NOT INDEXED WHERE ({}) IS NOT 1 LIMIT 1", row, table.name,
+                  is_intact(table.name, table.columns, table.name, version)));
+  const bool found = run.row();
+  const std::string which = found ? std::string(run.text()) : "";
+  if (const auto fine = run.state(); !fine) return fine;
+  if (!found) return {};
+  return damaged(connection, fmt::format("in the table {} the row of {} is not what was written",
+                                         table.name, which));
+}
+
+/// Adds the tables and columns that came after the schema `from`, and sums all rows.
 Result<void> upgrade_schema(SqliteConnection& connection, std::int64_t from) {
-  const std::string learnt =
-      from < 2 ? learnt_table() : upgrade_statements("learnt", learnt_columns(), from);
-  const std::string counting =
-      from < counting_since ? "INSERT OR REPLACE INTO numbers VALUES ('batch', 0);" : "";
-  return connection.run(fmt::format(
-      "BEGIN IMMEDIATE; {}{}{}{}{}{} PRAGMA user_version = {}; COMMIT",
-      upgrade_statements("jobs", job_columns(), from),
-      upgrade_statements("attempts", attempt_columns(), from),
-      upgrade_statements("instances", instance_columns(), from),
-      upgrade_statements("events", event_columns(), from), learnt, counting, schema_version()));
+  std::string text = "BEGIN IMMEDIATE; ";
+  if (from < 2) text += learnt_table();
+  if (from < counting_since) text += "INSERT OR REPLACE INTO numbers VALUES ('batch', 0); ";
+  const auto prepared = for_each_table([&](const auto& table) -> Result<void> {
+    if (from >= 2 || table.name != "learnt")
+      text += upgrade_statements(table.name, table.columns, from);
+    text += sum_statement(table.name, table.columns);
+    return from < sums_since ? Result<void>() : check_rows(connection, table, from);
+  });
+  if (!prepared) return prepared;
+  return connection.run(fmt::format("{} PRAGMA user_version = {}; COMMIT", text, schema_version()));
 }
 
 Result<void> begin_schema(SqliteConnection& connection) {
@@ -88,18 +120,19 @@ Result<void> begin_schema(SqliteConnection& connection) {
       application, schema_version(), schema()));
 }
 
-/// Begins the schema where there is none, and refuses what is not ours or newer.
-Result<void> check_schema(SqliteConnection& connection, const std::string& place) {
+/// Begins the schema where there is none, and refuses what is not ours or newer. Gives its version.
+Result<std::int64_t> check_schema(SqliteConnection& connection, const std::string& place) {
   const auto tables = connection.number("SELECT count(*) FROM sqlite_schema");
-  if (!tables) return std::unexpected(tables.error());
-  if (*tables == 0) return begin_schema(connection);
+  if (!tables) return tables;
+  if (*tables == 0)
+    if (const auto begun = begin_schema(connection); !begun) return std::unexpected(begun.error());
   const auto whose = connection.number("PRAGMA application_id");
-  if (!whose) return std::unexpected(whose.error());
+  if (!whose) return whose;
   if (*whose != application)
     return fail(ErrorKind::bad_input, place, "it is a database, but not one of Cleave's",
                 "move it away, or name another directory with --state");
   const auto version = connection.number("PRAGMA user_version");
-  if (!version) return std::unexpected(version.error());
+  if (!version) return version;
   if (*version > schema_version())
     return fail(
         ErrorKind::bad_input, place,
@@ -109,26 +142,42 @@ Result<void> check_schema(SqliteConnection& connection, const std::string& place
   if (*version < 1)
     return fail(ErrorKind::bad_input, place, fmt::format("no schema has the number {}", *version),
                 "move it away, or name another directory with --state");
-  if (*version < schema_version()) return upgrade_schema(connection, *version);
-  return {};
+  return version;
 }
 
-std::unexpected<Error> damaged(const SqliteConnection& connection, std::string_view what) {
-  Error error = connection.error(SQLITE_CORRUPT);
-  error.message = fmt::format("the database is damaged: {}", shown(what, 200));
-  return std::unexpected(std::move(error));
-}
-
-Result<void> check_for_damage(SqliteConnection& connection) {
+Result<bool> is_small(SqliteConnection& connection) {
   const auto bytes =
       connection.number("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size");
   if (!bytes) return std::unexpected(bytes.error());
-  if (*bytes > most_checked) return {};
-  SqliteRun run = connection.use("PRAGMA quick_check(1)");
+  return *bytes <= most_checked;
+}
+
+Result<void> check_structure(SqliteConnection& connection) {
+  SqliteRun run = connection.use("PRAGMA integrity_check(1)");
   const std::string found = run.row() ? std::string(run.text()) : "";
   if (const auto fine = run.state(); !fine) return fine;
   if (found == "ok") return {};
   return damaged(connection, found);
+}
+
+/// What was learnt is advice: a daemon begins without it.
+Result<void> check_all_rows(SqliteConnection& connection, bool small) {
+  return for_each_table([&](const auto& table) -> Result<void> {
+    if ((table.large && !small) || table.name == "learnt") return {};
+    return check_rows(connection, table, INT64_MAX);
+  });
+}
+
+/// Refuses what is damaged, and brings an earlier schema up to this one.
+Result<void> check_for_damage(SqliteConnection& connection, std::int64_t version) {
+  const auto small = is_small(connection);
+  if (!small) return std::unexpected(small.error());
+  if (*small)
+    if (const auto fine = check_structure(connection); !fine) return fine;
+  if (version < schema_version())
+    if (const auto upgraded = upgrade_schema(connection, version); !upgraded)
+      return or_damaged(connection, upgraded);
+  return or_damaged(connection, check_all_rows(connection, *small));
 }
 
 }  // namespace
@@ -167,10 +216,11 @@ Result<void> SqliteStore::prepare(bool accepts_loss) {
   if (const auto kept = connection_.keep_log_at_close(true); !kept) return kept;
   const auto before = connection_.number("PRAGMA user_version");
   if (!before) return std::unexpected(before.error());
-  if (const auto fine = check_schema(connection_, place); !fine) return fine;
+  const auto version = check_schema(connection_, place);
+  if (!version) return std::unexpected(version.error());
   if (file_.torn()) return damaged(connection_, "its end is missing");
   if (const auto wal = connection_.run("PRAGMA journal_mode = WAL"); !wal) return wal;
-  if (const auto fine = check_for_damage(connection_); !fine) return fine;
+  if (const auto fine = check_for_damage(connection_, *version); !fine) return fine;
   SqliteRun run = connection_.use("SELECT name, highest FROM numbers");
   while (run.row()) {
     const std::string name(run.text());
@@ -279,8 +329,12 @@ Result<SqliteStore::Numbers> SqliteStore::put(const StoreBatch& batch) {
   // One after the other, and none after one that failed: a full disk has ended the transaction by
   // then.
   auto done = put_jobs(batch, numbers);
-  if (done) done = put_attempts(batch);
-  if (done) done = put_instances(batch);
+  static const std::string attempt =
+      upsert_statement(StoreTable<AttemptRecord>{"attempts", attempt_columns(), 2});
+  static const std::string instance =
+      upsert_statement(StoreTable<InstanceRecord>{"instances", instance_columns()});
+  if (done) done = put_rows(attempt, attempt_columns(), batch.attempts);
+  if (done) done = put_rows(instance, instance_columns(), batch.instances);
   if (done) done = put_events(batch, numbers);
   if (done) done = put_settings(batch);
   if (done) done = put_learnt(batch);
@@ -292,13 +346,25 @@ Result<SqliteStore::Numbers> SqliteStore::put(const StoreBatch& batch) {
 }
 
 Result<void> SqliteStore::put_numbers(const Numbers& numbers) {
-  for (const auto& [name, highest] :
-       {std::pair("job", numbers.job), std::pair("event", numbers.event),
-        std::pair("batch", numbers.batch)}) {
-    const auto done = connection_.use("UPDATE numbers SET highest = ?2 WHERE name = ?1")
-                          .with(name, highest)
-                          .done();
-    if (!done) return done;
+  static const std::string put = update_statement("numbers", number_columns());
+  for (const StoredNumber& each :
+       {StoredNumber("job", numbers.job), StoredNumber("event", numbers.event),
+        StoredNumber("batch", numbers.batch)}) {
+    SqliteRun run = connection_.use(put);
+    put_columns(run, number_columns(), each, true);
+    if (const auto done = run.done(); !done) return done;
+  }
+  return {};
+}
+
+template <class Record>
+Result<void> SqliteStore::put_rows(const std::string& statement,
+                                   std::span<const StoreColumn<Record>> columns,
+                                   const std::vector<Record>& records) {
+  for (const Record& each : records) {
+    SqliteRun run = connection_.use(statement);
+    put_columns(run, columns, each, true);
+    if (const auto done = run.done(); !done) return done;
   }
   return {};
 }
@@ -316,25 +382,8 @@ Result<void> SqliteStore::put_jobs(const StoreBatch& batch, Numbers& numbers) {
           broken(fmt::format("job {}: its number was given before", job.number)));
     numbers.job = std::max(numbers.job, job.number);
   }
-  for (const auto& [number, command] : batch.commands)
-    if (const auto done = connection_.use("INSERT INTO commands VALUES (?1, ?2)")
-                              .with(number, command_text(command))
-                              .done();
-        !done)
-      return done;
-  return {};
-}
-
-Result<void> SqliteStore::put_attempts(const StoreBatch& batch) {
-  static const std::string put = fmt::format("{} ON CONFLICT (job, attempt) DO UPDATE SET {}",
-                                             insert_statement("attempts", attempt_columns()),
-                                             upsert_assignments(attempt_columns(), 2));
-  for (const AttemptRecord& attempt : batch.attempts) {
-    SqliteRun run = connection_.use(put);
-    put_columns(run, attempt_columns(), attempt, true);
-    if (const auto done = run.done(); !done) return done;
-  }
-  return {};
+  static const std::string command = insert_statement("commands", command_columns());
+  return put_rows(command, command_columns(), batch.commands);
 }
 
 Result<void> SqliteStore::put_events(const StoreBatch& batch, Numbers& numbers) {
@@ -351,42 +400,22 @@ Result<void> SqliteStore::put_events(const StoreBatch& batch, Numbers& numbers) 
   return {};
 }
 
-Result<void> SqliteStore::put_instances(const StoreBatch& batch) {
-  static const std::string put = fmt::format("{} ON CONFLICT (device) DO UPDATE SET {}",
-                                             insert_statement("instances", instance_columns()),
-                                             upsert_assignments(instance_columns(), 1));
-  for (const InstanceRecord& instance : batch.instances) {
-    SqliteRun run = connection_.use(put);
-    put_columns(run, instance_columns(), instance, true);
-    if (const auto done = run.done(); !done) return done;
-  }
-  return {};
-}
-
 Result<void> SqliteStore::put_settings(const StoreBatch& batch) {
-  for (const auto& [key, value] : batch.settings) {
-    const auto done = value.empty()
-                          ? connection_.use("DELETE FROM settings WHERE key = ?1").with(key).done()
-                          : connection_
-                                .use(
-                                    "INSERT INTO settings VALUES (?1, ?2) ON CONFLICT (key) DO "
-                                    "UPDATE SET value = ?2")
-                                .with(key, value)
-                                .done();
-    if (!done) return done;
+  static const std::string put =
+      upsert_statement(StoreTable<StoredSetting>{"settings", setting_columns()});
+  for (const StoredSetting& each : batch.settings) {
+    const bool gone = each.second.empty();
+    SqliteRun run = connection_.use(gone ? "DELETE FROM settings WHERE key = ?1" : put);
+    put_columns(run, gone ? setting_columns().first(1) : setting_columns(), each, true);
+    if (const auto done = run.done(); !done) return done;
   }
   return {};
 }
 
 Result<void> SqliteStore::put_learnt(const StoreBatch& batch) {
-  static const std::string put = fmt::format(
-      "{} ON CONFLICT (uid, application, batch, gpu_model, profile) DO UPDATE SET {}",
-      insert_statement("learnt", learnt_columns()), upsert_assignments(learnt_columns(), 5));
-  for (const LearntProfile& each : batch.learnt) {
-    SqliteRun run = connection_.use(put);
-    put_columns(run, learnt_columns(), each, true);
-    if (const auto done = run.done(); !done) return done;
-  }
+  static const std::string put =
+      upsert_statement(StoreTable<LearntProfile>{"learnt", learnt_columns(), 5});
+  if (const auto done = put_rows(put, learnt_columns(), batch.learnt); !done) return done;
   for (const LearntKey& each : batch.unlearnt) {
     const auto done = connection_
                           .use(

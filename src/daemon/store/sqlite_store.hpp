@@ -22,6 +22,7 @@
 
 #include "control/store.hpp"
 #include "daemon/store/sqlite.hpp"
+#include "daemon/store/store_columns.hpp"
 #include "daemon/store/store_file.hpp"
 #include "daemon/store/store_witness.hpp"
 
@@ -30,8 +31,9 @@ namespace cleave {
 /// The store in a file.
 class SqliteStore final : public Store {
  public:
-  /// Opens or begins it in a directory that is there. Databases up to 64 MiB are checked for
-  /// damage; in larger ones damage is found where it is met.
+  /// Opens or begins it in a directory that is there. Databases up to 64 MiB are checked whole for
+  /// damage; in larger ones all rows of jobs are, and other damage is found where it is met. No row
+  /// is answered or used that is not what was written (row_sum.hpp).
   ///
   /// Refused where the latest batches are missing that were on the disk (store_witness.hpp), unless
   /// the loss is accepted: then numbers go on after those that were given.
@@ -70,10 +72,12 @@ class SqliteStore final : public Store {
   [[nodiscard]] Result<void> sync_as(Durability durability);
   [[nodiscard]] Result<Numbers> put(const StoreBatch& batch);
   [[nodiscard]] Result<void> put_numbers(const Numbers& numbers);
+  template <class Record>
+  [[nodiscard]] Result<void> put_rows(const std::string& statement,
+                                      std::span<const StoreColumn<Record>> columns,
+                                      const std::vector<Record>& records);
   [[nodiscard]] Result<void> put_jobs(const StoreBatch& batch, Numbers& numbers);
-  [[nodiscard]] Result<void> put_attempts(const StoreBatch& batch);
   [[nodiscard]] Result<void> put_events(const StoreBatch& batch, Numbers& numbers);
-  [[nodiscard]] Result<void> put_instances(const StoreBatch& batch);
   [[nodiscard]] Result<void> put_settings(const StoreBatch& batch);
   [[nodiscard]] Result<void> put_learnt(const StoreBatch& batch);
   [[nodiscard]] Result<void> forget(const StoreBatch& batch);

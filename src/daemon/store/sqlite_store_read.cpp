@@ -12,14 +12,21 @@ namespace cleave {
 
 namespace {
 
+/// Whether the row is intact, and its columns.
+template <class Record>
+std::string selected(std::string_view table, std::span<const StoreColumn<Record>> columns,
+                     std::string_view alias) {
+  return fmt::format("{}, {}", is_intact(table, columns, alias), column_names(columns, alias));
+}
+
 const std::string& select_jobs() {
   static const std::string sql =
-      fmt::format("SELECT {} FROM jobs", column_names(job_columns(), "jobs"));
+      fmt::format("SELECT {} FROM jobs", selected("jobs", job_columns(), "jobs"));
   return sql;
 }
 const std::string& select_attempts() {
   static const std::string sql =
-      fmt::format("SELECT {} FROM attempts", column_names(attempt_columns(), "attempts"));
+      fmt::format("SELECT {} FROM attempts", selected("attempts", attempt_columns(), "attempts"));
   return sql;
 }
 /// Both, of a job and its latest attempt; no column of the conditions of a listing is in both
@@ -28,7 +35,7 @@ const std::string& select_joined() {
   static const std::string sql = fmt::format(
       "SELECT {}, {} FROM jobs LEFT JOIN attempts AS a ON a.job = number AND a.attempt ="
       " (SELECT max(attempt) FROM attempts WHERE job = number)",
-      column_names(job_columns(), "jobs"), column_names(attempt_columns(), "a"));
+      selected("jobs", job_columns(), "jobs"), selected("attempts", attempt_columns(), "a"));
   return sql;
 }
 
@@ -36,33 +43,50 @@ std::int64_t limit(std::size_t most) {
   return static_cast<std::int64_t>(std::min<std::size_t>(most, INT64_MAX));
 }
 
+/// The columns of a row, if it is what was written.
+template <class Record>
+Result<void> take_intact(SqliteRun& row, bool intact, std::span<const StoreColumn<Record>> columns,
+                         Record& record, const std::string& place) {
+  if (!intact)
+    return fail(ErrorKind::bad_input, place, "its row in the database is not what was written",
+                "stop the daemon, keep a copy of the store, and restore a backup");
+  return take_columns(row, columns, record, place);
+}
+
 /// The first column, its number, names it in errors.
 Result<JobRecord> read_job(SqliteRun& row, const std::string& file) {
   JobRecord job;
+  const bool intact = row.integer() != 0;
   job.number = row.integer();
   const std::string place = fmt::format("{}: job {}", file, job.number);
-  const auto taken = take_columns(row, job_columns().subspan(1), job, place);
+  const auto taken = take_intact(row, intact, job_columns().subspan(1), job, place);
   if (!taken) return std::unexpected(taken.error());
   return job;
 }
 
-/// Its columns after the first, which is the job's number.
-Result<AttemptRecord> read_attempt(SqliteRun& row, JobNumber job, const std::string& file) {
+/// Nothing where an attempt is joined and there is none.
+Result<std::optional<AttemptRecord>> read_attempt(SqliteRun& row, const std::string& file) {
+  const bool intact = row.integer() != 0;
+  const auto job = row.integer_if();
+  if (!job) return std::nullopt;
   AttemptRecord attempt;
-  attempt.key = {job, row.integer()};
-  const std::string place = fmt::format("{}: attempt {}.{}", file, job, attempt.key.attempt);
-  const auto taken = take_columns(row, attempt_columns().subspan(2), attempt, place);
+  attempt.key = {*job, row.integer()};
+  const std::string place = fmt::format("{}: attempt {}.{}", file, *job, attempt.key.attempt);
+  const auto taken = take_intact(row, intact, attempt_columns().subspan(2), attempt, place);
   if (!taken) return std::unexpected(taken.error());
   return attempt;
 }
 
-/// Of tables whose values are never wrong.
+/// Of other tables.
 template <class Record>
-Result<std::vector<Record>> read_all(SqliteRun& run, std::span<const StoreColumn<Record>> columns) {
+Result<std::vector<Record>> read_all(SqliteRun& run, std::span<const StoreColumn<Record>> columns,
+                                     const std::string& place) {
   std::vector<Record> all;
-  while (run.row())
-    if (const auto taken = take_columns(run, columns, all.emplace_back(), ""); !taken)
+  while (run.row()) {
+    const bool intact = run.integer() != 0;
+    if (const auto taken = take_intact(run, intact, columns, all.emplace_back(), place); !taken)
       return std::unexpected(taken.error());
+  }
   if (const auto fine = run.state(); !fine) return std::unexpected(fine.error());
   return all;
 }
@@ -70,10 +94,9 @@ Result<std::vector<Record>> read_all(SqliteRun& run, std::span<const StoreColumn
 Result<std::vector<AttemptRecord>> read_attempts(SqliteRun& run, const std::string& file) {
   std::vector<AttemptRecord> all;
   while (run.row()) {
-    const JobNumber job = run.integer();
-    auto attempt = read_attempt(run, job, file);
+    auto attempt = read_attempt(run, file);
     if (!attempt) return std::unexpected(attempt.error());
-    all.push_back(std::move(*attempt));
+    if (*attempt) all.push_back(std::move(**attempt));
   }
   if (const auto fine = run.state(); !fine) return std::unexpected(fine.error());
   return all;
@@ -116,32 +139,37 @@ Result<std::vector<JobRecord>> SqliteStore::read_jobs(SqliteRun& run) const {
 Result<std::vector<LearntProfile>> SqliteStore::read_learnt() {
   SqliteRun run = connection_.use(
       fmt::format("SELECT {} FROM learnt ORDER BY uid, application, gpu_model, batch, profile",
-                  column_names(learnt_columns(), "learnt")));
+                  selected("learnt", learnt_columns(), "learnt")));
   const std::string place = fmt::format("{}: learnt", shown(file_.path().string(), 200));
   std::vector<LearntProfile> all;
   // It is advice: a daemon does without what it cannot read.
-  while (run.row())
-    if (!take_columns(run, learnt_columns(), all.emplace_back(), place)) all.pop_back();
+  while (run.row()) {
+    const bool intact = run.integer() != 0;
+    if (!take_intact(run, intact, learnt_columns(), all.emplace_back(), place)) all.pop_back();
+  }
   if (const auto fine = run.state(); !fine) return std::unexpected(fine.error());
   return all;
 }
 
 Result<StoreContents> SqliteStore::load() {
   StoreContents contents;
+  const std::string file = shown(file_.path().string(), 200);
+  // Not by the index: where a large database has a damaged one, a job would be missing.
   SqliteRun open_jobs =
-      connection_.use(fmt::format("{} WHERE final = 0 ORDER BY number", select_jobs()));
+      connection_.use(fmt::format("{} NOT INDEXED WHERE final = 0 ORDER BY number", select_jobs()));
   auto jobs = read_jobs(open_jobs);
   if (!jobs) return std::unexpected(jobs.error());
   contents.jobs = std::move(*jobs);
   SqliteRun open_attempts =
       connection_.use(fmt::format("{} WHERE ended_ns IS NULL OR job IN (SELECT number FROM jobs "
-                                  "WHERE final = 0) ORDER BY job, attempt",
+                                  "NOT INDEXED WHERE final = 0) ORDER BY job, attempt",
                                   select_attempts()));
-  auto attempts = read_attempts(open_attempts, shown(file_.path().string(), 200));
+  auto attempts = read_attempts(open_attempts, file);
   if (!attempts) return std::unexpected(attempts.error());
   contents.attempts = std::move(*attempts);
   SqliteRun over = connection_.use(
-      "SELECT job, attempt FROM attempts WHERE job NOT IN (SELECT number FROM jobs WHERE final = 0)"
+      "SELECT job, attempt FROM attempts WHERE job NOT IN (SELECT number FROM jobs NOT "
+      "INDEXED WHERE final = 0)"
       " ORDER BY job, attempt");
   while (over.row()) {
     const JobNumber job = over.integer();
@@ -150,16 +178,15 @@ Result<StoreContents> SqliteStore::load() {
   if (const auto fine = over.state(); !fine) return std::unexpected(fine.error());
   SqliteRun open_instances =
       connection_.use(fmt::format("SELECT {} FROM instances WHERE gone_ns IS NULL ORDER BY device",
-                                  column_names(instance_columns(), "instances")));
-  auto instances = read_all(open_instances, instance_columns());
+                                  selected("instances", instance_columns(), "instances")));
+  auto instances = read_all(open_instances, instance_columns(), fmt::format("{}: instances", file));
   if (!instances) return std::unexpected(instances.error());
   contents.instances = std::move(*instances);
-  SqliteRun settings = connection_.use("SELECT key, value FROM settings");
-  while (settings.row()) {
-    const std::string key(settings.text());
-    contents.settings[key] = settings.text();
-  }
-  if (const auto fine = settings.state(); !fine) return std::unexpected(fine.error());
+  SqliteRun all_settings = connection_.use(
+      fmt::format("SELECT {} FROM settings", selected("settings", setting_columns(), "settings")));
+  auto settings = read_all(all_settings, setting_columns(), fmt::format("{}: settings", file));
+  if (!settings) return std::unexpected(settings.error());
+  contents.settings.insert(settings->begin(), settings->end());
   auto learnt = read_learnt();
   if (!learnt) return std::unexpected(learnt.error());
   contents.learnt = std::move(*learnt);
@@ -178,15 +205,15 @@ Result<std::optional<JobRecord>> SqliteStore::job(JobNumber number) {
 }
 
 Result<std::optional<JobCommand>> SqliteStore::command(JobNumber number) {
-  SqliteRun run = connection_.use("SELECT command FROM commands WHERE job = ?1");
-  if (!run.with(number).row()) {
-    if (const auto fine = run.state(); !fine) return std::unexpected(fine.error());
-    return std::nullopt;
-  }
-  auto command = parse_command(
-      run.text(), fmt::format("{}: command of job {}", shown(file_.path().string(), 200), number));
-  if (!command) return std::unexpected(command.error());
-  return std::move(*command);
+  static const std::string sql = fmt::format("SELECT {} FROM commands WHERE job = ?1",
+                                             selected("commands", command_columns(), "commands"));
+  SqliteRun run = connection_.use(sql);
+  auto found =
+      read_all(run.with(number), command_columns(),
+               fmt::format("{}: command of job {}", shown(file_.path().string(), 200), number));
+  if (!found) return std::unexpected(found.error());
+  if (found->empty()) return std::nullopt;
+  return std::move(found->front().second);
 }
 
 Result<std::vector<AttemptRecord>> SqliteStore::attempts(JobNumber number) {
@@ -211,9 +238,7 @@ Result<std::vector<StoredJob>> SqliteStore::jobs_with_attempts(const JobQuery& q
     if (!job) return std::unexpected(job.error());
     StoredJob& stored = all.emplace_back();
     stored.job = std::move(*job);
-    const auto number = run.integer_if();
-    if (!number) continue;
-    auto latest = read_attempt(run, *number, file);
+    auto latest = read_attempt(run, file);
     if (!latest) return std::unexpected(latest.error());
     stored.latest = std::move(*latest);
   }
@@ -227,9 +252,10 @@ Result<std::vector<EventRecord>> SqliteStore::events(std::int64_t after,
   static const std::string sql = fmt::format(
       "SELECT {} FROM events WHERE number > ?1 AND"
       " (?2 IS NULL OR job IS NULL OR uid = ?2) ORDER BY number LIMIT ?3",
-      column_names(event_columns(), "events"));
+      selected("events", event_columns(), "events"));
   SqliteRun run = connection_.use(sql);
-  return read_all(run.with(after, uid, limit(most)), event_columns());
+  return read_all(run.with(after, uid, limit(most)), event_columns(),
+                  fmt::format("{}: events", shown(file_.path().string(), 200)));
 }
 
 Result<std::vector<JobRecord>> SqliteStore::ended_before(Instant time, std::size_t most) {

@@ -165,10 +165,35 @@ TEST_F(SqliteFile, WaitsForNoOtherProgramThatHasItOpen) {
 
 TEST_F(SqliteFile, OfANewerSchemaIsRefused) {
   ASSERT_TRUE(open()->write(batch_of(1), Durability::synced));
+  sql("PRAGMA user_version = 8");
+  expect_refused("newer Cleave: its schema is 8, this program knows 7");
   sql("PRAGMA user_version = 7");
-  expect_refused("newer Cleave: its schema is 7, this program knows 6");
-  sql("PRAGMA user_version = 6");
   EXPECT_EQ(whole_batches(*open()), 1) << "and nothing happened to it";
+}
+
+/// Makes a database of schema 6 of it.
+std::string without_sums() {
+  std::string text = "ALTER TABLE jobs DROP COLUMN fixed_sum; PRAGMA user_version = 6;";
+  static_cast<void>(for_each_table([&](const auto& table) -> Result<void> {
+    text += fmt::format("ALTER TABLE {} DROP COLUMN sum;", table.name);
+    return {};
+  }));
+  return text;
+}
+
+TEST_F(SqliteFile, OfASchemaWithoutSumsGetsThem) {
+  for (std::int64_t turn = 1; turn <= 3; ++turn)
+    ASSERT_TRUE(open()->write(batch_of(turn), Durability::synced));
+  sql(without_sums());
+  {
+    const auto store = open();
+    ASSERT_TRUE(store);
+    EXPECT_EQ(whole_batches(*store), 3);
+    ASSERT_TRUE(store->write(batch_of(4), Durability::synced));
+  }
+  EXPECT_EQ(whole_batches(*open()), 4);
+  sql("UPDATE jobs SET uid = 1 WHERE number = 2");
+  expect_refused("in the table jobs the row of number 2 is not what was written");
 }
 
 /// The whole vocabulary, so that a store of today is read tomorrow.
@@ -180,32 +205,45 @@ TEST(StoreColumns, AreThese) {
             "cancelled INTEGER NOT NULL, owner TEXT NOT NULL, wish TEXT NOT NULL, request TEXT, "
             "early_restarts TEXT, leader INTEGER NOT NULL DEFAULT 0, "
             "kind TEXT NOT NULL DEFAULT 'batch', restarts INTEGER NOT NULL DEFAULT 0, "
-            "promised_ns INTEGER");
+            "promised_ns INTEGER, sum INTEGER NOT NULL DEFAULT 0, "
+            "fixed_sum INTEGER NOT NULL DEFAULT 0");
   EXPECT_EQ(column_definitions(attempt_columns()),
             "job INTEGER NOT NULL REFERENCES jobs (number) ON DELETE CASCADE, "
             "attempt INTEGER NOT NULL, gpu TEXT NOT NULL, device TEXT NOT NULL, "
             "profile TEXT NOT NULL, start INTEGER NOT NULL, started_ns INTEGER NOT NULL, "
             "began_ns INTEGER, ended_ns INTEGER, \"end\" TEXT, why TEXT NOT NULL, "
             "exit_code INTEGER, peak_mib INTEGER, predicted_ns INTEGER, predicted_by TEXT, "
-            "lasted_ns INTEGER, too_large_mib INTEGER");
+            "lasted_ns INTEGER, too_large_mib INTEGER, sum INTEGER NOT NULL DEFAULT 0");
   EXPECT_EQ(column_definitions(learnt_columns()),
             "uid INTEGER NOT NULL, application TEXT NOT NULL, batch INTEGER NOT NULL, "
-            "gpu_model TEXT NOT NULL, profile TEXT NOT NULL, record TEXT NOT NULL");
+            "gpu_model TEXT NOT NULL, profile TEXT NOT NULL, record TEXT NOT NULL, "
+            "sum INTEGER NOT NULL DEFAULT 0");
   EXPECT_EQ(column_definitions(instance_columns()),
             "device TEXT PRIMARY KEY, gpu TEXT NOT NULL, profile TEXT NOT NULL, "
-            "start INTEGER NOT NULL, made_ns INTEGER NOT NULL, gone_ns INTEGER");
+            "start INTEGER NOT NULL, made_ns INTEGER NOT NULL, gone_ns INTEGER, "
+            "sum INTEGER NOT NULL DEFAULT 0");
   EXPECT_EQ(column_definitions(event_columns()),
             "number INTEGER PRIMARY KEY, at_ns INTEGER NOT NULL, kind TEXT NOT NULL, job INTEGER, "
-            "uid INTEGER, gpu TEXT NOT NULL, text TEXT NOT NULL");
+            "uid INTEGER, gpu TEXT NOT NULL, text TEXT NOT NULL, "
+            "sum INTEGER NOT NULL DEFAULT 0");
+  EXPECT_EQ(column_definitions(command_columns()),
+            "job INTEGER PRIMARY KEY REFERENCES jobs (number) ON DELETE CASCADE, "
+            "command TEXT NOT NULL, sum INTEGER NOT NULL DEFAULT 0");
+  EXPECT_EQ(column_definitions(setting_columns()),
+            "key TEXT PRIMARY KEY, value TEXT NOT NULL, sum INTEGER NOT NULL DEFAULT 0");
+  EXPECT_EQ(column_definitions(number_columns()),
+            "name TEXT PRIMARY KEY, highest INTEGER NOT NULL, sum INTEGER NOT NULL DEFAULT 0");
   EXPECT_EQ(insert_statement("instances", instance_columns().first(2)),
-            "INSERT INTO instances (device, gpu) VALUES (?1, ?2)");
+            "INSERT INTO instances (device, gpu, sum) VALUES (?1, ?2, row_sum('instances', ?1, "
+            "?2))");
   EXPECT_EQ(update_statement("jobs", job_columns().first(4)),
-            "UPDATE jobs SET state = ?2 WHERE number = ?1")
+            "UPDATE jobs SET state = ?2, sum = row_sum('jobs', ?1, ?2) WHERE number = ?1")
       << "the user and the time of submission stay";
 }
 
 TEST_F(SqliteFile, OfTheFirstSchemaLearnsFromNowOn) {
   ASSERT_TRUE(open()->write(batch_of(1), Durability::synced));
+  sql(without_sums());
   sql("ALTER TABLE attempts DROP COLUMN predicted_ns; ALTER TABLE attempts DROP COLUMN "
       "predicted_by; ALTER TABLE attempts DROP COLUMN lasted_ns; ALTER TABLE attempts DROP COLUMN "
       "too_large_mib; ALTER TABLE jobs DROP COLUMN leader; DROP TABLE learnt; "
@@ -234,6 +272,7 @@ TEST_F(SqliteFile, OfTheFirstSchemaLearnsFromNowOn) {
 
 TEST_F(SqliteFile, OfTheFourthSchemaTakesServicesAndLeases) {
   ASSERT_TRUE(open()->write(batch_of(1), Durability::synced));
+  sql(without_sums());
   sql("ALTER TABLE jobs DROP COLUMN kind; ALTER TABLE jobs DROP COLUMN restarts; "
       "ALTER TABLE jobs DROP COLUMN promised_ns; PRAGMA user_version = 4");
   EXPECT_EQ(whole_batches(*open()), 1) << "what was there is there";
@@ -262,10 +301,10 @@ TEST_F(SqliteFile, OfAnEarlierSchemaGetsTheColumnsThatCameLater) {
   later.push_back({.name = "node",
                    .type = "TEXT NOT NULL DEFAULT 'here'",
                    .put = [](SqliteRun& run, const EventRecord&) { run.with("there"); },
-                   .since = 2});
+                   .since = sums_since + 1});
   const std::span<const StoreColumn<EventRecord>> columns(later);
-  EXPECT_EQ(upgrade_statements("events", columns, 2), "");
-  sql(upgrade_statements("events", columns, 1));
+  EXPECT_EQ(upgrade_statements("events", columns, sums_since + 1), "");
+  sql(upgrade_statements("events", columns, sums_since));
   EXPECT_EQ(whole_batches(*open()), 1);
   sql("UPDATE events SET node = 'there' WHERE node = 'here'");
 }
@@ -448,15 +487,19 @@ TEST_F(KilledWriter, WhoseNumbersAreWrongIsRefused) {
       const std::string change =
           fmt::format("UPDATE numbers SET highest = highest {} {} WHERE name", by < 0 ? '-' : '+',
                       std::abs(by));
-      sql(fmt::format("{} = '{}'", change, wrong));
+      sql(fmt::format("{} = '{}'; {}", change, wrong, sum_statement("numbers", number_columns())));
       expect_refused("the highest numbers that were given are not what was written");
-      sql(fmt::format("UPDATE numbers SET highest = highest {} {} WHERE name = '{}'",
-                      by < 0 ? '+' : '-', std::abs(by), wrong));
+      sql(fmt::format("UPDATE numbers SET highest = highest {} {} WHERE name = '{}'; {}",
+                      by < 0 ? '+' : '-', std::abs(by), wrong,
+                      sum_statement("numbers", number_columns())));
     }
   fs::remove(file(".witness"));
   sql("UPDATE numbers SET highest = 79 WHERE name = 'job'");
+  expect_refused("in the table numbers the row of name job is not what was written");
+  sql(sum_statement("numbers", number_columns()));
   expect_refused("the highest numbers that were given are not what was written");
-  sql("UPDATE numbers SET highest = 80 WHERE name = 'job'");
+  sql("UPDATE numbers SET highest = 80 WHERE name = 'job';" +
+      sum_statement("numbers", number_columns()));
   EXPECT_EQ(whole_batches(*open()), batches);
 }
 
@@ -473,14 +516,16 @@ TEST_F(KilledWriter, IsRefusedWithoutItsDatabase) {
   EXPECT_NE(refusal().find("jobs 1 to 80 were accepted"), std::string::npos) << refusal();
 }
 
-TEST_F(SqliteFile, WithoutATableThatIsNeededFailsAndDoesNotCrash) {
+TEST_F(SqliteFile, WithoutATableThatIsNeededIsRefusedAndDoesNotCrash) {
   ASSERT_TRUE(open()->write(batch_of(1), Durability::synced));
   sql("DROP TABLE events");
-  const auto store = open();
-  ASSERT_NE(store, nullptr);
-  EXPECT_FALSE(store->events(0, {}, 10));
-  EXPECT_FALSE(store->write(batch_of(2), Durability::synced));
-  EXPECT_FALSE(store->forget_events(0));
+  expect_refused("no such table: events");
+  auto connection = SqliteConnection::open(fs::canonical(file()));
+  ASSERT_TRUE(connection);
+  SqliteRun run = connection->use("INSERT INTO events VALUES (?1, ?2)");
+  EXPECT_FALSE(run.with(1, std::string("two")).row());
+  EXPECT_FALSE(run.done());
+  EXPECT_FALSE(run.done()) << "nor later";
 }
 
 TEST_F(SqliteFile, ThatLostItsDatabaseButNotItsLogIsRefused) {

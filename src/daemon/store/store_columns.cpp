@@ -226,6 +226,18 @@ std::span<const StoreColumn<JobRecord>> job_columns() {
   return columns;
 }
 
+std::span<const StoreColumn<StoredCommand>> command_columns() {
+  using Command = StoredCommand;
+  static const StoreColumn<Command> columns[] = {
+      column<&Command::first>("job",
+                              "INTEGER PRIMARY KEY REFERENCES jobs (number) ON DELETE CASCADE"),
+      {"command", "TEXT NOT NULL",
+       [](SqliteRun& run, const Command& each) { run.with(command_text(each.second)); },
+       take_text<&Command::second, parse_command>},
+  };
+  return columns;
+}
+
 std::span<const StoreColumn<AttemptRecord>> attempt_columns() {
   using Attempt = AttemptRecord;
   static const StoreColumn<Attempt> columns[] = {
@@ -269,6 +281,24 @@ std::span<const StoreColumn<InstanceRecord>> instance_columns() {
       column<&Instance::start>("start"),
       column<&Instance::made>("made_ns"),
       column<&Instance::gone>("gone_ns"),
+  };
+  return columns;
+}
+
+std::span<const StoreColumn<StoredSetting>> setting_columns() {
+  using Setting = StoredSetting;
+  static const StoreColumn<Setting> columns[] = {
+      column<&Setting::first>("key", "TEXT PRIMARY KEY"),
+      column<&Setting::second>("value"),
+  };
+  return columns;
+}
+
+std::span<const StoreColumn<StoredNumber>> number_columns() {
+  using Number = StoredNumber;
+  static const StoreColumn<Number> columns[] = {
+      column<&Number::first>("name", "TEXT PRIMARY KEY"),
+      column<&Number::second>("highest"),
   };
   return columns;
 }

@@ -1,0 +1,269 @@
+// Whatever bit of the database is another one than was written: the store is refused, or an answer
+// is, or all is as it was. Nothing is missing or altered without a word, and nothing crashes.
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <map>
+
+#include "base/format.hpp"
+#include "base/temporary_folder_test.hpp"
+#include "control/records_test.hpp"
+#include "daemon/store/row_sum.hpp"
+#include "daemon/store/sqlite_store.hpp"
+
+namespace cleave {
+namespace {
+
+namespace fs = std::filesystem;
+
+TEST(RowSum, IsAnotherForEachChangeOfOneValue) {
+  Random random(1);
+  for (int round = 0; round < 1000; ++round) {
+    const auto number = static_cast<std::int64_t>(random.bits());
+    std::string text(random.below(40), 'x');
+    const auto sum = [&](std::int64_t first, std::string_view second) {
+      return RowSum().add(first).add(second).add_nothing().value();
+    };
+    const std::int64_t before = sum(number, text);
+    EXPECT_EQ(sum(number, text), before);
+    EXPECT_NE(sum(number ^ (std::int64_t{1} << random.below(63)), text), before);
+    EXPECT_NE(sum(number, text + '\0'), before);
+    if (text.empty()) continue;
+    text[random.below(text.size())] ^= static_cast<char>(1 << random.below(8));
+    EXPECT_NE(sum(number, text), before);
+  }
+}
+
+TEST(RowSum, TellsTypesAndBoundsApart) {
+  EXPECT_NE(RowSum().add(0).value(), RowSum().add_nothing().value());
+  EXPECT_NE(RowSum().add("").value(), RowSum().add_nothing().value());
+  EXPECT_NE(RowSum().add("0").value(), RowSum().add(0).value());
+  EXPECT_NE(RowSum().add("ab").add("c").value(), RowSum().add("a").add("bc").value());
+  EXPECT_NE(RowSum().add("a").add("b").value(), RowSum().add("b").add("a").value());
+}
+
+/// All that the daemon acts upon or returns.
+struct Everything {
+  std::vector<JobRecord> open, listed, ended;
+  std::vector<std::optional<JobRecord>> jobs;
+  std::vector<std::optional<JobCommand>> commands;
+  std::vector<AttemptRecord> attempts, open_attempts;
+  std::vector<JobKey> over;
+  std::vector<InstanceRecord> instances;
+  std::vector<EventRecord> events;
+  std::map<std::string, std::string> settings;
+  JobNumber last_job = 0;
+  friend bool operator==(const Everything&, const Everything&) = default;
+};
+
+/// Moves the value out; false: it is said that something is wrong.
+template <class Value>
+bool take(Result<Value> read, Value& to) {
+  if (read) to = std::move(*read);
+  return read.has_value();
+}
+
+std::optional<Everything> read_everything(Store& store, JobNumber most) {
+  Everything all;
+  StoreContents contents;
+  if (!take(store.load(), contents)) return std::nullopt;
+  all.open = contents.jobs;
+  all.open_attempts = contents.attempts;
+  all.over = contents.over;
+  all.instances = contents.instances;
+  all.settings = contents.settings;
+  all.last_job = contents.last_job;
+  JobQuery every;
+  every.final_too = every.processes = true;
+  every.most = SIZE_MAX;
+  if (!take(store.jobs(every), all.listed)) return std::nullopt;
+  if (!take(store.ended_before(Instant::max(), SIZE_MAX), all.ended)) return std::nullopt;
+  if (!take(store.events(0, {}, SIZE_MAX), all.events)) return std::nullopt;
+  for (JobNumber number = 1; number <= most; ++number) {
+    std::vector<AttemptRecord> attempts;
+    if (!take(store.job(number), all.jobs.emplace_back()) ||
+        !take(store.command(number), all.commands.emplace_back()) ||
+        !take(store.attempts(number), attempts))
+      return std::nullopt;
+    all.attempts.insert(all.attempts.end(), attempts.begin(), attempts.end());
+  }
+  return all;
+}
+
+class DamagedStore : public testing::Test {
+ protected:
+  static constexpr JobNumber jobs = 120;
+  static constexpr std::size_t page_bytes = 4096;
+
+  [[nodiscard]] fs::path file(const char* suffix = "") const {
+    return folder_.path() / fmt::format("cleave.db{}", suffix);
+  }
+  static StoreBatch batch_of(JobNumber number, RandomRecords& any) {
+    StoreBatch batch;
+    JobRecord job = any.any_job(number);
+    job.leader = 0;
+    if (number % 3 == 0) job.state = JobState::queued;
+    if (is_final(job.state) != job.ended.has_value())
+      job.ended = is_final(job.state) ? std::optional(any.any_instant()) : std::nullopt;
+    batch.jobs.push_back(job);
+    JobCommand command = any.any_command();
+    if (number % 4 == 0) command.environment.push_back("A=" + std::string(9000, 'x'));
+    batch.commands.emplace_back(number, std::move(command));
+    for (std::int64_t attempt = 1; attempt <= 3; ++attempt)
+      batch.attempts.push_back(any.any_attempt({number, attempt}));
+    EventRecord event;
+    event.number = number;
+    event.kind = "turn";
+    event.job = number;
+    event.uid = job.owner.uid;
+    event.text = std::string(100, 'e');
+    batch.events.push_back(event);
+    batch.instances.emplace_back().device = fmt::format("MIG-{}", number);
+    batch.settings.emplace_back(fmt::format("key {}", number), "value");
+    return batch;
+  }
+  void SetUp() override {
+    RandomRecords any(3);
+    auto store = SqliteStore::open(folder_.path());
+    ASSERT_TRUE(store) << store.error().text();
+    StoreBatch gone;
+    for (JobNumber number = 1; number <= jobs; ++number) {
+      const StoreBatch batch = batch_of(number, any);
+      ASSERT_TRUE((*store)->write(batch, Durability::synced));
+      if (is_final(batch.jobs[0].state) && number % 5 == 0) gone.forgotten.push_back(number);
+    }
+    ASSERT_TRUE((*store)->write(gone, Durability::synced));
+    auto everything = read_everything(**store, jobs);
+    ASSERT_TRUE(everything);
+    whole_ = std::move(*everything);
+    store->reset();
+    for (const char* each : {"", ".witness"}) fs::copy_file(file(each), kept(each));
+    good_ = bytes();
+    for (std::size_t page = 0; page < good_.size() / page_bytes; ++page) {
+      const std::size_t begins = page * page_bytes + (page == 0 ? 100 : 0);
+      const char kind = good_[begins];
+      const bool tree = kind == 2 || kind == 5 || kind == 10 || kind == 13;
+      pages_[tree ? kind : 0].push_back(page);
+    }
+  }
+  [[nodiscard]] fs::path kept(const char* suffix) const {
+    return folder_.path() / fmt::format("kept{}", suffix);
+  }
+  [[nodiscard]] std::string bytes() const {
+    std::ifstream in(file(), std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  void restore() const {
+    for (const char* each : {"", ".witness"})
+      fs::copy_file(kept(each), file(each), fs::copy_options::overwrite_existing);
+    fs::remove(file("-wal"));
+  }
+  /// A bit of a page of any kind: each kind is as likely, and of the first page its header.
+  std::size_t flip_a_bit(Random& random) const {
+    auto kind = pages_.begin();
+    std::advance(kind, static_cast<std::ptrdiff_t>(random.below(pages_.size())));
+    const std::size_t page = kind->second[random.below(kind->second.size())];
+    const std::size_t within = random.uniform() < 0.3 ? 112 : page_bytes;
+    const std::size_t at = page * page_bytes + random.below(within);
+    std::fstream damaged(file(), std::ios::in | std::ios::out | std::ios::binary);
+    damaged.seekp(static_cast<std::streamoff>(at));
+    damaged.put(static_cast<char>(static_cast<unsigned char>(good_[at]) ^ (1U << random.below(8))));
+    return at;
+  }
+
+  const TemporaryFolder folder_;
+  Everything whole_;
+  std::string good_;
+  std::map<char, std::vector<std::size_t>> pages_;
+};
+
+TEST_F(DamagedStore, SaysSoOrIsAsItWas) {
+  EXPECT_EQ(pages_.size(), 5U) << "pages of all kinds are there";
+  const int rounds = std::getenv("CLEAVE_LONG") == nullptr ? 150 : 1000;
+  Random random(11);
+  RandomRecords any(12);
+  int refused = 0, whole = 0;
+  for (int round = 0; round < rounds && !HasFailure(); ++round) {
+    restore();
+    SCOPED_TRACE(fmt::format("round {}, byte {}", round, flip_a_bit(random)));
+    const std::string damaged = bytes();
+    const auto store = SqliteStore::open(folder_.path());
+    if (!store) {
+      ++refused;
+      EXPECT_FALSE(store.error().remedy.empty()) << store.error().text();
+      EXPECT_EQ(bytes(), damaged) << "it is left alone";
+      continue;
+    }
+    const auto read = read_everything(**store, jobs);
+    if (!read) continue;
+    ++whole;
+    EXPECT_TRUE(*read == whole_);
+    EXPECT_EQ(read->last_job, jobs) << "no number is given twice";
+    if (!(*store)->write(batch_of(jobs + 1, any), Durability::synced)) continue;
+    const auto after = read_everything(**store, jobs);
+    EXPECT_TRUE(!after || (after->jobs == whole_.jobs && after->commands == whole_.commands));
+  }
+  EXPECT_GT(refused, rounds / 4);
+  EXPECT_GT(whole, rounds / 20);
+}
+
+TEST_F(DamagedStore, IsRefusedForARowThatIsNotWhatWasWritten) {
+  for (const auto& [change, words] :
+       {std::pair("UPDATE jobs SET final = 1 WHERE number = 3", "table jobs the row of number 3"),
+        std::pair("UPDATE jobs SET uid = uid + 1 WHERE number = 3",
+                  "table jobs the row of number 3"),
+        std::pair("UPDATE commands SET command = command || ' ' WHERE job = 3",
+                  "table commands the row of job 3"),
+        std::pair("UPDATE attempts SET device = 'x' WHERE job = 3 AND attempt = 2",
+                  "table attempts the row of job 3, attempt 2"),
+        std::pair("UPDATE instances SET start = 9 WHERE device = 'MIG-7'",
+                  "table instances the row of device MIG-7"),
+        std::pair("UPDATE settings SET value = '' WHERE key = 'key 9'",
+                  "table settings the row of key key 9"),
+        std::pair("UPDATE events SET uid = 0 WHERE number = 5", "table events the row of number 5"),
+        std::pair("UPDATE numbers SET highest = 200 WHERE name = 'job'",
+                  "table numbers the row of name job")}) {
+    restore();
+    {
+      auto connection = SqliteConnection::open(fs::canonical(file()));
+      ASSERT_TRUE(connection && connection->run(change));
+    }
+    const auto store = SqliteStore::open(folder_.path());
+    ASSERT_FALSE(store) << change;
+    EXPECT_NE(store.error().text().find(words), std::string::npos) << store.error().text();
+    EXPECT_EQ(store.error().kind, ErrorKind::bad_input);
+  }
+}
+
+/// A large one is not read whole when it is opened.
+TEST_F(DamagedStore, ThatIsLargeAnswersNoRowThatIsNotWhatWasWritten) {
+  {
+    auto store = SqliteStore::open(folder_.path());
+    ASSERT_TRUE(store);
+    StoreBatch batch;
+    for (JobNumber number = jobs + 1; number <= jobs + 70; ++number) {
+      batch.jobs.emplace_back().number = number;
+      batch.commands.emplace_back(
+          number, JobCommand{{"true"}, {"A=" + std::string(std::size_t{1} << 20, 'x')}, "/"});
+    }
+    ASSERT_TRUE((*store)->write(batch, Durability::written));
+  }
+  {
+    auto connection = SqliteConnection::open(fs::canonical(file()));
+    ASSERT_TRUE(connection && connection->run("UPDATE commands SET command = replace(command, "
+                                              "'true', 'evil') WHERE job = 130"));
+  }
+  const auto store = SqliteStore::open(folder_.path());
+  ASSERT_TRUE(store) << store.error().text();
+  EXPECT_TRUE((*store)->load());
+  EXPECT_TRUE((*store)->command(131));
+  const auto command = (*store)->command(130);
+  ASSERT_FALSE(command);
+  EXPECT_NE(command.error().text().find("command of job 130"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace cleave
