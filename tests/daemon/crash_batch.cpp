@@ -11,6 +11,23 @@
 
 namespace cleave::whole {
 
+namespace {
+
+/// What each of them is and does, a line each.
+std::string described(const std::vector<pid_t>& processes) {
+  std::string text;
+  for (const pid_t pid : processes) {
+    std::string words = text_of(fmt::format("/proc/{}/cmdline", pid));
+    std::ranges::replace(words, '\0', ' ');
+    text += fmt::format("\n{}: {}\n", pid, words);
+    for (const char* each : {"stat", "wchan", "syscall", "stack", "cgroup"})
+      text += fmt::format("  {}: {}\n", each, text_of(fmt::format("/proc/{}/{}", pid, each)));
+  }
+  return text;
+}
+
+}  // namespace
+
 CrashBatch::CrashBatch(DaemonStand& stand, std::uint64_t seed, bool supervisors_die)
     : stand_(stand),
       random_(seed),
@@ -246,8 +263,7 @@ void CrashBatch::check_nothing_is_left(const std::vector<std::string>& foreign) 
                     << fmt::format("{}", fmt::join(stand_.instances(), " "))
                     << "; of others: " << fmt::format("{}", fmt::join(foreign, " "));
   const bool ended = stand_.wait_until([&] { return stand_.processes_of_jobs().empty(); });
-  EXPECT_TRUE(ended) << "processes that stay: "
-                     << fmt::format("{}", fmt::join(stand_.processes_of_jobs(), " "));
+  EXPECT_TRUE(ended) << "processes that stay:" << described(stand_.processes_of_jobs());
   // The daemon sees what was made or destroyed behind its back when it next looks.
   Json shown;
   const bool seen = stand_.wait_until([&] {

@@ -12,11 +12,13 @@
 
 #include <algorithm>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 #include <thread>
 
 #include "../cli/foreign_instance.hpp"
 #include "base/format.hpp"
+#include "runner/process_tree.hpp"
 
 namespace cleave::whole {
 
@@ -327,7 +329,15 @@ std::vector<pid_t> DaemonStand::supervisors() const {
         !is_zombie(pid))
       all.push_back(pid);
   }
-  return all;
+  // Nor their children: jobs that do not run yet, and the address sanitizer's search for leaks, for
+  // whose end a supervisor that ends would wait for ever.
+  const auto of_another = [&](pid_t pid) {
+    const auto facts = facts_of(pid);
+    return facts && std::ranges::find(all, facts->parent) != all.end();
+  };
+  std::vector<pid_t> found;
+  std::ranges::remove_copy_if(all, std::back_inserter(found), of_another);
+  return found;
 }
 
 std::vector<pid_t> DaemonStand::processes_of_jobs() const {
