@@ -237,6 +237,11 @@ std::vector<SettingRow> user_settings() {
         "else.",
         at_once},
        TextSetting{[](DaemonSettings& to, auto value) { to.operators_group = std::move(value); }}},
+      {{"allowed_groups", "a list of groups", "[]",
+        "Who is served, but for /healthz: members of these groups, operators, root and the "
+        "daemon's own user; empty: everybody. Jobs of a user who no longer is a member go on.",
+        at_once},
+       TextsSetting{[](DaemonSettings& to, auto value) { to.allowed_groups = std::move(value); }}},
       {{"allow_unfenced_users", "true or false", "false",
         "Whether several users may have jobs at the same time where device nodes are not fenced "
         "(device_fences): with this set, a job of one user can then use an instance of another.",

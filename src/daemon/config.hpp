@@ -20,9 +20,10 @@ struct DaemonSettings {
   HttpLimits limits;
   /// By index or UUID; the one word "all" means all GPUs. Empty: not given.
   std::vector<std::string> managed_gpus;
-  std::string nvml;                  // the library; empty: the driver's
-  std::string profiles, time_model;  // files; empty: none
-  std::string operators_group;       // whose members may do everything; empty: nobody else
+  std::string nvml;                         // the library; empty: the driver's
+  std::string profiles, time_model;         // files; empty: none
+  std::string operators_group;              // whose members may do everything; empty: nobody else
+  std::vector<std::string> allowed_groups;  // whose members are served; empty: everybody
   bool allow_unfenced_users = false;
   std::int64_t highest_priority = 0;      // for users who are not operators
   std::size_t most_waiting_per_user = 0;  // likewise; 0: half of most_waiting

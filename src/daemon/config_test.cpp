@@ -64,6 +64,7 @@ TEST(Config, TheSampleSaysTheDefaults) {
       std::tie(b.stream_bytes, b.request_time, b.idle_time, b.heartbeat, b.requests_per_s,
                b.burst));
   EXPECT_EQ(read.allow_unfenced_users, none.allow_unfenced_users);
+  EXPECT_EQ(read.allowed_groups, none.allowed_groups);
   EXPECT_EQ(read.most_waiting_per_user, none.most_waiting_per_user);
   EXPECT_EQ(read.highest_priority, none.highest_priority);
   EXPECT_EQ(read.may_switch_mig, none.may_switch_mig);
@@ -73,7 +74,8 @@ TEST(Config, ReadsWhatIsGiven) {
   const auto config = parse_config(
       "managed_gpus = [0, \"GPU-1\"]\nkeep_idle_s = 2.5\nout_of_memory_codes = [77]\n"
       "job_environment = [\"A=b\"]\nallow_unfenced_users = true\nhighest_priority = -3\n"
-      "most_waiting_per_user = 9\n[server]\nconnections = 7\nidle_s = 5\n",
+      "most_waiting_per_user = 9\nallowed_groups = [\"users\", \"ml\"]\n[server]\nconnections = "
+      "7\nidle_s = 5\n",
       "c.toml");
   ASSERT_TRUE(config) << config.error().text();
   EXPECT_EQ(config->settings.managed_gpus, (std::vector<std::string>{"0", "GPU-1"}));
@@ -82,6 +84,7 @@ TEST(Config, ReadsWhatIsGiven) {
   EXPECT_TRUE(config->settings.allow_unfenced_users);
   EXPECT_EQ(config->settings.highest_priority, -3);
   EXPECT_EQ(config->settings.most_waiting_per_user, 9U);
+  EXPECT_EQ(config->settings.allowed_groups, (std::vector<std::string>{"users", "ml"}));
   EXPECT_EQ(config->settings.limits.connections, 7U);
   EXPECT_EQ(config->settings.limits.idle_time, std::chrono::seconds(5));
   const auto reserved = parse_config(

@@ -215,16 +215,15 @@ class RunningDaemon {
   }
 
   static ServiceSettings service_settings(const DaemonSettings& settings) {
-    const std::string& group = settings.operators_group;
-    if (!group.empty() && !UserBook::gid_of(group))
-      spdlog::warn(
-          "operators_group: there is no group {}; root and the daemon's user are the only "
-          "operators",
-          shown(group));
+    for (const std::string& each : unknown_groups(settings))
+      spdlog::warn("{}: nobody is a member of it", each);
     const std::size_t half = (settings.control.most_waiting + 1) / 2;
-    return {settings.operators_group, settings.allow_unfenced_users, settings.control.forecaster,
+    return {settings.operators_group,
+            settings.allow_unfenced_users,
+            settings.control.forecaster,
             settings.highest_priority,
-            settings.most_waiting_per_user > 0 ? settings.most_waiting_per_user : half};
+            settings.most_waiting_per_user > 0 ? settings.most_waiting_per_user : half,
+            settings.allowed_groups};
   }
 
   void say_what_is_managed() {
@@ -350,6 +349,17 @@ class RunningDaemon {
 };
 
 }  // namespace
+
+std::vector<std::string> unknown_groups(const DaemonSettings& settings) {
+  std::vector<std::string> found;
+  const auto look = [&](std::string_view key, const std::string& group) {
+    if (!UserBook::gid_of(group))
+      found.push_back(fmt::format("{}: there is no group '{}'", key, shown(group)));
+  };
+  if (!settings.operators_group.empty()) look("operators_group", settings.operators_group);
+  for (const std::string& each : settings.allowed_groups) look("allowed_groups", each);
+  return found;
+}
 
 Result<void> run_daemon(const DaemonArguments& arguments) {
   ::umask(0077);

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "api/socket_place.hpp"
 #include "base/result.hpp"
@@ -39,6 +40,8 @@ struct DaemonPlaces {
 [[nodiscard]] Result<std::filesystem::path> config_place(const DaemonArguments& arguments);
 /// Reads the file, or takes the defaults if none was named and none is there.
 [[nodiscard]] Result<DaemonConfig> load_config(const DaemonArguments& arguments);
+/// What is wrong with the groups that it names, a line each; nobody is a member of such a group.
+[[nodiscard]] std::vector<std::string> unknown_groups(const DaemonSettings& settings);
 /// Decides every place, and makes the state directory and the simulated node. As root, nothing is
 /// taken from the environment.
 [[nodiscard]] Result<DaemonPlaces> prepare_places(const DaemonArguments& arguments,

@@ -11,7 +11,6 @@
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "daemon/daemon.hpp"
-#include "daemon/service/user_book.hpp"
 #include "manual/manual.hpp"
 
 namespace cleave {
@@ -88,10 +87,8 @@ int check_config(DaemonOptions& options) {
   std::error_code failed;
   const bool there = place && std::filesystem::exists(*place, failed);
   // The daemon runs without its operators rather than not at all; here it is a mistake.
-  if (const std::string& group = config->settings.operators_group;
-      there && !group.empty() && !UserBook::gid_of(group))
-    return report_error({ErrorKind::bad_input, place->string(),
-                         fmt::format("operators_group: there is no group '{}'", group),
+  if (const auto unknown = unknown_groups(config->settings); there && !unknown.empty())
+    return report_error({ErrorKind::bad_input, place->string(), unknown.front(),
                          "`getent group` lists the groups"});
   for (const std::string& each : config_changes(default_config(), *config))
     fmt::print("{}\n", shown(each, 500));

@@ -362,6 +362,12 @@ TEST(Cleaved, ReportsErrorsBeforeItBegins) {
   EXPECT_NE(group.err.find("operators_group: there is no group 'no-such-group'; `getent group`"),
             std::string::npos)
       << group.err;
+  stand.write("groups.toml", "allowed_groups = [\"root\", \"no-such-group\"]\n");
+  const auto groups = shell("cleaved --check-config " + stand.path("groups.toml"));
+  EXPECT_EQ(groups.exit_code, 2);
+  EXPECT_NE(groups.err.find("allowed_groups: there is no group 'no-such-group'; `getent group`"),
+            std::string::npos)
+      << groups.err;
   EXPECT_EQ(shell("cleaved --sample-config | diff - docs/cleaved.toml").exit_code, 0);
   EXPECT_EQ(shell("cleaved --no-such-option").exit_code, 2);
   const std::string places = " --state " + stand.path("s") + " --socket " + stand.path("r/s");

@@ -568,6 +568,25 @@ TEST(Service, UsersHaveTheirShareOfTheLineAndOfPriorities) {
   EXPECT_EQ(stand.ask(ada(), "POST", "/v1/jobs", with(8)).response->status, ada() == 0 ? 201 : 403);
 }
 
+TEST(Service, ServesMembersOfAllowedGroupsAndOperators) {
+  if (ada() == 0 || ::geteuid() != 0) GTEST_SKIP() << "only root's daemon has other users";
+  ServiceStand stand;
+  ServiceSettings settings{"", true, "laws"};
+  settings.allowed_groups = {"root", "no-such-group"};
+  stand.service().set_settings(settings);
+  for (const char* path : {"/v1/jobs", "/v1/status", "/v1/gpus", "/v1/events?format=json"}) {
+    const Asked refused = stand.ask(ada(), "GET", path);
+    EXPECT_EQ(refused.response->status, 403) << path;
+    EXPECT_EQ(refused.json()["error"]["message"], "you are in none of the groups that are served");
+    EXPECT_EQ(stand.ask(0, "GET", path).response->status, 200) << path;
+  }
+  EXPECT_EQ(stand.ask(ada(), "POST", "/v1/jobs", plain_job).response->status, 403);
+  EXPECT_EQ(stand.ask(ada(), "GET", "/healthz").response->status, 200) << "monitors need no group";
+  settings.allowed_groups = {};
+  stand.service().set_settings(settings);
+  EXPECT_EQ(stand.ask(ada(), "POST", "/v1/jobs", plain_job).response->status, 201);
+}
+
 TEST(Service, AJobWhoseUserIsGoneFailsAndSaysSo) {
   ServiceStand stand;
   stand.look_up_owner = [](const JobOwner& owner) -> Result<JobOwner> {

@@ -146,6 +146,34 @@ TEST_F(OtherUser, HasJobsOfTheirOwnOneUserAtATimeUnlessAllowed) {
   EXPECT_EQ(stand.run(fmt::format("cancel {}", roots)).exit_code, 0);
 }
 
+TEST_F(OtherUser, IsServedAsAMemberOfAnAllowedGroup) {
+  StandOptions options;
+  options.config = "allow_unfenced_users = true\nallowed_groups = [\"no-such-group\"]\n";
+  DaemonStand stand(options);
+  ASSERT_TRUE(stand.wait_until_ready());
+  EXPECT_TRUE(has(stand.log(), "allowed_groups: there is no group 'no-such-group'")) << stand.log();
+  for (const uid_t each : {nobody, daemon_user}) {
+    EXPECT_NE(cleave_as(each, stand, "submit -- true"), 0);
+    EXPECT_TRUE(has(text_of(stand.path("said")), "in none of the groups that are served"))
+        << text_of(stand.path("said"));
+  }
+  EXPECT_EQ(stand.run("submit --wait -- true").exit_code, 0) << "but root is";
+  stand.reload("allow_unfenced_users = true\nallowed_groups = [\"nogroup\"]\n");
+  EXPECT_TRUE(stand.wait_until([&] { return has(stand.log(), "allowed_groups: "); }));
+  EXPECT_TRUE(stand.wait_until([&] { return cleave_as(nobody, stand, "submit -- sleep 20") == 0; }))
+      << text_of(stand.path("said"));
+  EXPECT_NE(cleave_as(daemon_user, stand, "ps"), 0);
+  EXPECT_TRUE(has(text_of(stand.path("said")), "allowed_groups: nogroup"))
+      << text_of(stand.path("said"));
+  // Who may no longer come leaves jobs behind, which go on.
+  ASSERT_TRUE(stand.wait_for_state(2, "running"));
+  stand.reload("allow_unfenced_users = true\nallowed_groups = [\"daemon\"]\n");
+  EXPECT_TRUE(stand.wait_until([&] { return cleave_as(daemon_user, stand, "ps") == 0; }));
+  EXPECT_NE(cleave_as(nobody, stand, "cancel 2"), 0);
+  EXPECT_EQ(stand.state_of(2), "running");
+  EXPECT_EQ(stand.run("cancel 2").exit_code, 0);
+}
+
 /// The lines of a job's output that end so.
 std::vector<std::string> nodes_said(const std::string& output, std::string_view end) {
   std::vector<std::string> found;

@@ -16,6 +16,15 @@ constexpr std::size_t most_events_at_once = 1000, events_a_piece = 250;
 constexpr std::size_t most_waiting_calls = 4096;
 constexpr std::size_t profiles_a_piece = 200;
 
+/// Of those that the system knows.
+std::vector<std::uint32_t> gids_of(std::span<const std::string> groups) {
+  std::vector<std::uint32_t> found;
+  for (const std::string& each : groups)
+    if (const auto gid = each.empty() ? std::nullopt : UserBook::gid_of(each))
+      found.push_back(*gid);
+  return found;
+}
+
 }  // namespace
 
 struct Service::Route {
@@ -67,9 +76,8 @@ Service::~Service() = default;
 
 void Service::set_settings(ServiceSettings settings) {
   settings_ = std::move(settings);
-  operators_gid_.reset();
-  if (!settings_.operators_group.empty())
-    operators_gid_ = UserBook::gid_of(settings_.operators_group);
+  operators_gids_ = gids_of({&settings_.operators_group, 1});
+  allowed_gids_ = gids_of(settings_.allowed_groups);
   only_.reset();
 }
 
@@ -89,19 +97,37 @@ bool Service::knows(const ApiCallPtr& call) {
   const std::uint32_t uid = call->request.peer.uid;
   if (const auto& user = users_.user(uid, doors_.now().steady)) call->user = user->name;
   call->operates = may_operate(call->request.peer);
-  if (facts_.uid == 0 || uid == facts_.uid || uid == 0) return true;
-  call->refuse(Error{ErrorKind::infeasible, "", "this daemon belongs to another user",
-                     "start your own, or have one started as root"},
+  if (facts_.uid != 0 && uid != facts_.uid && uid != 0) {
+    call->refuse(Error{ErrorKind::infeasible, "", "this daemon belongs to another user",
+                       "start your own, or have one started as root"},
+                 403);
+    return false;
+  }
+  if (is_served(*call)) return true;
+  call->refuse(Error{ErrorKind::infeasible, "", "you are in none of the groups that are served",
+                     fmt::format("have an administrator add you to one of allowed_groups: {}",
+                                 fmt::join(settings_.allowed_groups, ", "))},
                403);
   return false;
 }
 
+/// Whether the daemon lives is no secret: monitors need no group.
+bool Service::is_served(const ApiCall& call) {
+  return settings_.allowed_groups.empty() || call.operates || call.request.path == "/healthz" ||
+         is_in(call.request.peer, allowed_gids_);
+}
+
 bool Service::may_operate(const HttpPeer& peer) {
-  if (peer.uid == 0 || peer.uid == facts_.uid) return true;
-  if (!operators_gid_) return false;
+  return peer.uid == 0 || peer.uid == facts_.uid || is_in(peer, operators_gids_);
+}
+
+bool Service::is_in(const HttpPeer& peer, std::span<const std::uint32_t> groups) {
+  if (groups.empty()) return false;
   const auto& user = users_.user(peer.uid, doors_.now().steady);
-  return peer.gid == *operators_gid_ ||
-         (user && std::ranges::find(user->groups, *operators_gid_) != user->groups.end());
+  return std::ranges::any_of(groups, [&](std::uint32_t group) {
+    return peer.gid == group ||
+           (user && std::ranges::find(user->groups, group) != user->groups.end());
+  });
 }
 
 void Service::route(const ApiCallPtr& call) {

@@ -41,6 +41,7 @@ struct ServiceSettings {
   // For users who are not operators:
   std::int64_t highest_priority = 0;
   std::size_t most_waiting_per_user = SIZE_MAX;  // unfinished jobs
+  std::vector<std::string> allowed_groups{};     // whose members are served; empty: everybody
 };
 
 /// What the service uses.
@@ -118,6 +119,8 @@ class Service {
   void route(const ApiCallPtr& call);
   [[nodiscard]] bool knows(const ApiCallPtr& call);
   [[nodiscard]] bool may_operate(const HttpPeer& peer);
+  [[nodiscard]] bool is_in(const HttpPeer& peer, std::span<const std::uint32_t> groups);
+  [[nodiscard]] bool is_served(const ApiCall& call);
   /// Calls `then` when the store has written the last change.
   void when_written(const ApiCallPtr& call, std::function<void()> then);
   void wait(Waiting waiting);
@@ -159,7 +162,8 @@ class Service {
   UserBook users_;
   FairTurns turns_;
   EventFeed feed_;
-  std::optional<std::uint32_t> operators_gid_;
+  std::vector<std::uint32_t> operators_gids_;  // one, or none
+  std::vector<std::uint32_t> allowed_gids_;    // of the groups that there are
   std::map<std::uint64_t, std::function<void(const Result<void>&)>>
       unwritten_;                                 // by number of the change
   std::map<std::uint32_t, std::size_t> joining_;  // submissions not written yet, by user
