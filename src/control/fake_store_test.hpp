@@ -162,6 +162,9 @@ inline void FakeDisk::Memory::apply(const Change& change) {
   }
   for (const LearntProfile& each : change.batch.learnt) learnt[each.key()] = each;
   for (const LearntKey& each : change.batch.unlearnt) learnt.erase(each);
+  for (const JobNumber number : change.batch.bared)
+    if (const auto found = commands.find(number); found != commands.end())
+      found->second.environment.clear();
   for (const JobNumber number : change.batch.forgotten) forget_job(number);
   if (change.keep_events)
     while (events.size() > *change.keep_events) events.pop_front();
@@ -244,6 +247,11 @@ class PromiseCheck {
     promise(key.attempt >= 1, "attempts count from 1", key.job);
     promise(find(key.job) != nullptr, "an attempt of a job that is not known", key.job);
   }
+  void bared(JobNumber number) {
+    const JobRecord* job = find(number);
+    promise(job != nullptr && is_final(job->state), "its environment goes before it is final",
+            number);
+  }
   void forgotten(JobNumber number) {
     const JobRecord* job = find(number);
     promise(job != nullptr, "forgotten without being known", number);
@@ -274,6 +282,7 @@ inline void check_promises(const StoreBatch& batch, const std::map<JobNumber, Jo
     if (event.number != ++last_event)
       throw std::logic_error(
           fmt::format("store: event {} where {} is next", event.number, last_event));
+  for (const JobNumber number : batch.bared) check.bared(number);
   for (const JobNumber number : batch.forgotten) check.forgotten(number);
 }
 

@@ -34,12 +34,13 @@ struct StoreBatch {
       settings;                       // key and value; an empty value: no more
   std::vector<LearntProfile> learnt;  // as jobs, by key
   std::vector<LearntKey> unlearnt;    // no more; none that is in `learnt`
+  std::vector<JobNumber> bared = {};  // their commands lose the environment; they run no more
   std::vector<JobNumber> forgotten;   // with all that belongs to them; their events stay
 
   [[nodiscard]] bool empty() const {
     return jobs.empty() && commands.empty() && attempts.empty() && instances.empty() &&
            events.empty() && settings.empty() && learnt.empty() && unlearnt.empty() &&
-           forgotten.empty();
+           bared.empty() && forgotten.empty();
   }
 };
 

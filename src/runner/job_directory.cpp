@@ -122,6 +122,10 @@ Result<Launch> read_launch(int folder) {
   return parse_launch(*text, launch_file);
 }
 
+void forget_launch(int folder) {
+  (void)::unlinkat(folder, launch_file, 0);
+}
+
 std::string began_text() {
   Json text;
   text["session"] = ::getsid(0);

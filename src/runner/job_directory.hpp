@@ -56,6 +56,8 @@ inline constexpr const char *launch_file = "launch.json", *lock_file = "lock",
 
 /// Its launch, as the daemon wrote it.
 [[nodiscard]] Result<Launch> read_launch(int folder);
+/// When the attempt is over and its groups are gone: users' environments are not kept.
+void forget_launch(int folder);
 /// Its control groups, under this mark.
 [[nodiscard]] inline JobGroups groups_of(const Launch& launch, const JobMark& mark) {
   return {launch.groups_in, mark.text};

@@ -346,6 +346,7 @@ void ProcessRunner::settle(const JobKey& key, std::vector<RunnerEvent>& events) 
   if (outcome && *outcome) {
     tell(key, attempt, JobReports{(*outcome)->reports}, events);
     events.push_back({key, JobEnded{**outcome}});
+    forget_launch(attempt.folder.number());
   } else {
     SupervisorLost lost;
     lost.began = began;
@@ -353,8 +354,12 @@ void ProcessRunner::settle(const JobKey& key, std::vector<RunnerEvent>& events) 
     const auto mark = job_mark(attempt.folder.number(), key);
     const auto ended = mark ? end_attempt(attempt.folder.number(), *mark)
                             : Result<std::int64_t>(std::unexpected(mark.error()));
-    if (ended) lost.leftovers = *ended;
-    if (!ended) lost.trouble = ended.error().text();
+    if (ended) {
+      lost.leftovers = *ended;
+      forget_launch(attempt.folder.number());
+    } else {
+      lost.trouble = ended.error().text();
+    }
     events.push_back({key, std::move(lost)});
   }
   attempts_.erase(key);

@@ -57,6 +57,7 @@ Result<FoundJob> ProcessRunner::look_at(const JobKey& key) {
   if (outcome && *outcome) {
     found.state = FoundJob::State::ended;
     found.outcome = **outcome;
+    forget_launch(folder->number());
   }
   return found;
 }
@@ -65,20 +66,25 @@ Result<FoundJob> ProcessRunner::look_at(const JobKey& key) {
 void ProcessRunner::end_what_dead_ones_left(std::vector<FoundJob>& found) {
   std::vector<JobMark> marks;
   std::vector<JobGroups> groups;
+  std::vector<Descriptor> folders;
   for (const FoundJob& each : found) {
     if (each.state != FoundJob::State::dead) continue;
-    const auto folder = open_folder_in(jobs_.number(), directory_name(each.key));
+    auto folder = open_folder_in(jobs_.number(), directory_name(each.key));
     if (!folder) continue;
     const auto mark = job_mark(folder->number(), each.key);
     if (!mark) continue;
     marks.push_back(*mark);
     if (const auto launch = read_launch(folder->number()))
       groups.push_back(groups_of(*launch, *mark));
+    folders.push_back(std::move(*folder));
   }
   if (marks.empty()) return;
   auto ended = end_groups(groups, std::chrono::seconds(5));
   if (ended) ended = end_leftovers(marks);
-  if (ended) return;
+  if (ended) {
+    for (const Descriptor& each : folders) forget_launch(each.number());
+    return;
+  }
   for (FoundJob& each : found)
     if (each.state == FoundJob::State::dead) each.trouble = ended.error().text();
 }

@@ -30,6 +30,8 @@ TEST(Supervised, AJobEndsWithItsStatus) {
   EXPECT_GT(stand.pid(key), 0);
   EXPECT_EQ(stand.text(key, "stdout.log"), "out\n");
   EXPECT_EQ(stand.text(key, "stderr.log"), "err\n");
+  EXPECT_NE(::access((stand.folder(key) + "/launch.json").c_str(), F_OK), 0)
+      << "environments are not kept";
   const auto again = stand.begin_again();
   ASSERT_EQ(again.size(), 1U);
   EXPECT_EQ(again[0].state, FoundJob::State::ended);

@@ -79,6 +79,8 @@ TEST(KilledSupervisor, UnseenIsFoundDeadAndItsProcessesAreEnded) {
     EXPECT_TRUE(found[0].began);
   }
   EXPECT_TRUE(stand.processes(key).empty());
+  EXPECT_NE(::access((stand.folder(key) + "/launch.json").c_str(), F_OK), 0)
+      << "environments are not kept";
 }
 
 TEST(KilledSupervisor, WhileItWroteTheOutcomeLeavesNone) {

@@ -52,21 +52,21 @@ TEST(SupervisedUser, IsTheJobsInEveryRespect) {
   const JobKey key = stand.start(as_nobody(stand,
                                            "grep -E '^(Uid|Gid|Groups|NoNewPrivs|CapPrm|CapEff)' "
                                            "/proc/self/status; touch /etc/x"));
+  struct stat facts {};
+  ASSERT_EQ(::stat(fmt::format("{}/launch.json", stand.folder(key)).c_str(), &facts), 0);
+  EXPECT_EQ(facts.st_uid, 0U) << "nobody but the daemon's user writes what is started";
+  EXPECT_EQ(facts.st_mode & 07777, 0600U);
   ASSERT_NE(stand.wait_for_end(key), nullptr);
   EXPECT_EQ(
       stand.text(key, "stdout.log"),
       "Uid:\t65534\t65534\t65534\t65534\nGid:\t65534\t65534\t65534\t65534\nGroups:\t12345 65534 \n"
       "CapPrm:\t0000000000000000\nCapEff:\t0000000000000000\nNoNewPrivs:\t1\n");
-  struct stat facts {};
   ASSERT_EQ(::stat(stand.folder(key).c_str(), &facts), 0);
   EXPECT_EQ(facts.st_uid, 0U) << "nobody but the daemon's user changes what lies there";
   EXPECT_EQ(facts.st_mode & 07777, 0710U);
   ASSERT_EQ(::stat(stand.users_folder(key).c_str(), &facts), 0);
   EXPECT_EQ(facts.st_uid, nobody);
   EXPECT_EQ(facts.st_mode & 07777, 0700U);
-  ASSERT_EQ(::stat(fmt::format("{}/launch.json", stand.folder(key)).c_str(), &facts), 0);
-  EXPECT_EQ(facts.st_uid, 0U) << "nobody but the daemon's user writes what is started";
-  EXPECT_EQ(facts.st_mode & 07777, 0600U);
 }
 
 /// "Uid:" and what else `status` has of a process.
@@ -306,7 +306,7 @@ TEST(SupervisedUser, CannotReplaceFilesTheDaemonTrusts) {
           << said;
   EXPECT_TRUE(said.ends_with("over\n")) << said;
   EXPECT_EQ(said.find("made"), std::string::npos) << said;
-  for (const char* file : {"lock", "control", "outcome.json", "launch.json"}) {
+  for (const char* file : {"lock", "control", "outcome.json"}) {
     struct stat facts {};
     ASSERT_EQ(::lstat(fmt::format("{}/{}", stand.folder(key), file).c_str(), &facts), 0) << file;
     EXPECT_EQ(facts.st_uid, 0U) << file;

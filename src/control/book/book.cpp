@@ -11,6 +11,11 @@ constexpr std::size_t events_in_memory = 4096;
 constexpr std::size_t most_needs = 10'000;
 constexpr const char* recovered = "the store can be written again";
 
+/// Of a service, other replicas may still be started by the command of the first.
+bool runs_no_more(const JobRecord& job) {
+  return job.leader == 0 && !job.is_replica() && is_final(job.state);
+}
+
 }  // namespace
 
 Result<StoreContents> Book::load() {
@@ -56,6 +61,8 @@ StoreBatch Book::gathered(const NodeState& node) const {
   StoreBatch batch;
   for (const JobNumber number : changed_jobs_)
     if (const LiveJob* job = node.find(number)) batch.jobs.push_back(job->record);
+  for (const JobRecord& job : batch.jobs)
+    if (runs_no_more(job)) batch.bared.push_back(job.number);
   for (const auto& [key, attempt] : changed_attempts_) batch.attempts.push_back(attempt);
   for (const auto& [device, instance] : changed_instances_) batch.instances.push_back(instance);
   for (const auto& [key, value] : changed_settings_) batch.settings.emplace_back(key, value);

@@ -87,6 +87,28 @@ TEST_F(BookTest, EverythingThatIsNotedIsWritten) {
   EXPECT_EQ(disk.writes(), before);
 }
 
+TEST_F(BookTest, EnvironmentsGoWithTheLastRunOfAJob) {
+  for (const JobNumber number : {1, 2, 3}) {
+    LiveJob& job = node.add_job(number);
+    if (number == 3) job.record.spec.service.emplace();
+    StoreBatch batch;
+    batch.jobs.push_back(job.record);
+    batch.commands.emplace_back(number, JobCommand{{"work"}, {"A=secret"}, "/"});
+    ASSERT_TRUE(store.write(batch, Durability::synced));
+    if (number != 2) {
+      job.record.state = JobState::finished;
+      job.record.ended = clock.wall();
+    }
+    book.note(job);
+  }
+  book.commit(node.state);
+  const auto environment = [&](JobNumber number) { return (*store.command(number))->environment; };
+  EXPECT_EQ(environment(1), std::vector<std::string>{});
+  EXPECT_EQ((*store.command(1))->argv, std::vector<std::string>{"work"});
+  EXPECT_EQ(environment(2), std::vector<std::string>{"A=secret"}) << "it is to run";
+  EXPECT_EQ(environment(3), std::vector<std::string>{"A=secret"}) << "its other replicas are";
+}
+
 TEST_F(BookTest, EffectsWaitForTheWrite) {
   std::string done;
   book.note_setting("paused", "yes");

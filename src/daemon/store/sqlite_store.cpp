@@ -383,7 +383,21 @@ Result<void> SqliteStore::put_jobs(const StoreBatch& batch, Numbers& numbers) {
     numbers.job = std::max(numbers.job, job.number);
   }
   static const std::string command = insert_statement("commands", command_columns());
-  return put_rows(command, command_columns(), batch.commands);
+  auto done = put_rows(command, command_columns(), batch.commands);
+  for (const JobNumber number : batch.bared)
+    if (done) done = bare(number);
+  return done;
+}
+
+/// A command that cannot be read stays as it is: that it is damaged is said to who asks for it.
+Result<void> SqliteStore::bare(JobNumber number) {
+  auto kept = command(number);
+  if (!kept || !*kept || (*kept)->environment.empty()) return {};
+  (*kept)->environment.clear();
+  static const std::string put = update_statement("commands", command_columns());
+  SqliteRun run = connection_.use(put);
+  put_columns(run, command_columns(), StoredCommand(number, std::move(**kept)), true);
+  return run.done();
 }
 
 Result<void> SqliteStore::put_events(const StoreBatch& batch, Numbers& numbers) {

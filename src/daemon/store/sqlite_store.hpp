@@ -77,6 +77,7 @@ class SqliteStore final : public Store {
                                       std::span<const StoreColumn<Record>> columns,
                                       const std::vector<Record>& records);
   [[nodiscard]] Result<void> put_jobs(const StoreBatch& batch, Numbers& numbers);
+  [[nodiscard]] Result<void> bare(JobNumber number);
   [[nodiscard]] Result<void> put_events(const StoreBatch& batch, Numbers& numbers);
   [[nodiscard]] Result<void> put_settings(const StoreBatch& batch);
   [[nodiscard]] Result<void> put_learnt(const StoreBatch& batch);

@@ -210,6 +210,25 @@ TEST_F(DamagedStore, SaysSoOrIsAsItWas) {
   EXPECT_GT(whole, rounds / 20);
 }
 
+TEST_F(DamagedStore, WithBaredCommandsIsWhole) {
+  StoreBatch batch;
+  for (const JobRecord& each : whole_.ended) batch.bared.push_back(each.number);
+  ASSERT_GT(batch.bared.size(), 5U);
+  {
+    const auto store = SqliteStore::open(folder_.path());
+    ASSERT_TRUE(store) << store.error().text();
+    ASSERT_TRUE((*store)->write(batch, Durability::synced));
+  }
+  const auto again = SqliteStore::open(folder_.path());
+  ASSERT_TRUE(again) << again.error().text();
+  for (const JobNumber number : batch.bared) {
+    const auto command = (*again)->command(number);
+    ASSERT_TRUE(command && *command) << number;
+    EXPECT_TRUE((*command)->environment.empty());
+    EXPECT_EQ((*command)->argv, whole_.commands[static_cast<std::size_t>(number - 1)]->argv);
+  }
+}
+
 TEST_F(DamagedStore, IsRefusedForARowThatIsNotWhatWasWritten) {
   for (const auto& [change, words] :
        {std::pair("UPDATE jobs SET final = 1 WHERE number = 3", "table jobs the row of number 3"),

@@ -55,6 +55,8 @@ struct PlainStore {
       put(learnt, each, [](const LearntProfile& one) { return one.key(); });
     for (const LearntKey& gone : batch.unlearnt)
       std::erase_if(learnt, [&](const LearntProfile& each) { return each.key() == gone; });
+    for (auto& [number, command] : commands)
+      if (std::ranges::find(batch.bared, number) != batch.bared.end()) command.environment.clear();
     for (const JobNumber number : batch.forgotten) {
       std::erase_if(jobs, [&](const JobRecord& each) { return each.number == number; });
       std::erase_if(commands, [&](const auto& each) { return each.first == number; });
@@ -120,6 +122,7 @@ StoreBatch any_batch(RandomRecords& any, const PlainStore& plain) {
     if (any.chance(0.5))
       batch.attempts.push_back(
           any.any_attempt({job.number, 1 + static_cast<std::int64_t>(any.random.below(3))}));
+    if (is_final(changed.state) && any.chance(0.4)) batch.bared.push_back(job.number);
     if (is_final(changed.state) && any.chance(0.2)) batch.forgotten.push_back(job.number);
   }
   if (any.chance(0.5)) batch.instances.push_back(any.any_instance(any.any_text()));
