@@ -238,8 +238,9 @@ std::vector<SettingRow> user_settings() {
         at_once},
        TextSetting{[](DaemonSettings& to, auto value) { to.operators_group = std::move(value); }}},
       {{"allowed_groups", "a list of groups", "[]",
-        "Who is served, but for /healthz: members of these groups, operators, root and the "
-        "daemon's own user; empty: everybody. Jobs of a user who no longer is a member go on.",
+        "Only members of these groups are served, besides operators, root and the daemon's own "
+        "user; empty: everybody is. /healthz answers anyone. Jobs of users who are no longer "
+        "members continue.",
         at_once},
        TextsSetting{[](DaemonSettings& to, auto value) { to.allowed_groups = std::move(value); }}},
       {{"allow_unfenced_users", "true or false", "false",

@@ -86,7 +86,7 @@ int check_config(DaemonOptions& options) {
   const auto place = config_place(options.arguments);
   std::error_code failed;
   const bool there = place && std::filesystem::exists(*place, failed);
-  // The daemon runs without its operators rather than not at all; here it is a mistake.
+  // The daemon runs with an unknown group rather than not at all; here it is a mistake.
   if (const auto unknown = unknown_groups(config->settings); there && !unknown.empty())
     return report_error({ErrorKind::bad_input, place->string(), unknown.front(),
                          "`getent group` lists the groups"});

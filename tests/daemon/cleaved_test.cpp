@@ -356,18 +356,16 @@ TEST(Cleaved, ReportsErrorsBeforeItBegins) {
   EXPECT_NE(none.err.find("none.toml: the configuration cannot be read: No such file"),
             std::string::npos)
       << none.err;
-  stand.write("group.toml", "operators_group = \"no-such-group\"\n");
-  const auto group = shell("cleaved --check-config " + stand.path("group.toml"));
-  EXPECT_EQ(group.exit_code, 2);
-  EXPECT_NE(group.err.find("operators_group: there is no group 'no-such-group'; `getent group`"),
-            std::string::npos)
-      << group.err;
-  stand.write("groups.toml", "allowed_groups = [\"root\", \"no-such-group\"]\n");
-  const auto groups = shell("cleaved --check-config " + stand.path("groups.toml"));
-  EXPECT_EQ(groups.exit_code, 2);
-  EXPECT_NE(groups.err.find("allowed_groups: there is no group 'no-such-group'; `getent group`"),
-            std::string::npos)
-      << groups.err;
+  for (const auto& [key, value] : {std::pair("operators_group", "\"no-such-group\""),
+                                   std::pair("allowed_groups", "[\"root\", \"no-such-group\"]")}) {
+    stand.write("group.toml", fmt::format("{} = {}\n", key, value));
+    const auto group = shell("cleaved --check-config " + stand.path("group.toml"));
+    EXPECT_EQ(group.exit_code, 2);
+    EXPECT_NE(
+        group.err.find(fmt::format("{}: there is no group 'no-such-group'; `getent group`", key)),
+        std::string::npos)
+        << group.err;
+  }
   EXPECT_EQ(shell("cleaved --sample-config | diff - docs/cleaved.toml").exit_code, 0);
   EXPECT_EQ(shell("cleaved --no-such-option").exit_code, 2);
   const std::string places = " --state " + stand.path("s") + " --socket " + stand.path("r/s");

@@ -389,7 +389,7 @@ Result<void> SqliteStore::put_jobs(const StoreBatch& batch, Numbers& numbers) {
   return done;
 }
 
-/// A command that cannot be read stays as it is: that it is damaged is said to who asks for it.
+/// A command that cannot be read stays as it is: whoever asks for it learns that it is damaged.
 Result<void> SqliteStore::bare(JobNumber number) {
   auto kept = command(number);
   if (!kept || !*kept || (*kept)->environment.empty()) return {};
