@@ -56,16 +56,72 @@ Error SqliteConnection::error(int code) const {
   return {ErrorKind::internal, place_, fmt::format("SQLite refused: {} ({})", details, code), ""};
 }
 
-Result<SqliteConnection> SqliteConnection::open(const std::filesystem::path& file) {
+Result<SqliteConnection> SqliteConnection::open(const std::filesystem::path& file,
+                                                const std::string& name, int flags,
+                                                const char* vfs) {
   sqlite3* opened = nullptr;
-  const int flags =
-      SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
-  const int code = sqlite3_open_v2(file.c_str(), &opened, flags, nullptr);
+  const int code = sqlite3_open_v2(
+      name.c_str(), &opened,
+      flags | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, vfs);
   SqliteConnection connection(shown(file.string(), 200), std::unique_ptr<sqlite3, Close>(opened));
   if (code != SQLITE_OK) return std::unexpected(connection.error(code));
   if (const int added = add_row_sum(opened); added != SQLITE_OK)
     return std::unexpected(connection.error(added));
   return connection;
+}
+
+Result<SqliteConnection> SqliteConnection::open(const std::filesystem::path& file) {
+  return open(file, file.string(), SQLITE_OPEN_READWRITE, nullptr);
+}
+
+Result<SqliteConnection> SqliteConnection::look_at(const std::filesystem::path& file,
+                                                   bool with_log) {
+  std::string name = "file:";
+  for (const char each : file.string())
+    if (each == '%' || each == '?' || each == '#')
+      name += fmt::format("%{:02x}", static_cast<unsigned char>(each));
+    else
+      name += each;
+  // Without a log nothing but the database is looked at; SQLite would make an empty log.
+  if (!with_log) name += "?immutable=1";
+  auto connection =
+      open(file, name, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, with_log ? "unix-none" : nullptr);
+  if (!connection) return connection;
+  if (const auto kept = connection->keep_log_at_close(true); !kept)
+    return std::unexpected(kept.error());
+  // Exclusive: the index of the log lies in this program's memory.
+  if (const auto set = connection->run(
+          "PRAGMA locking_mode = EXCLUSIVE; PRAGMA query_only = ON; PRAGMA trusted_schema = OFF; "
+          "PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY");
+      !set)
+    return std::unexpected(set.error());
+  return connection;
+}
+
+void SqliteConnection::log_grows_until_told() {
+  sqlite3_wal_hook(
+      connection_.get(),
+      [](void* count, sqlite3*, const char*, int pages) {
+        *static_cast<int*>(count) = pages;
+        return SQLITE_OK;
+      },
+      log_pages_.get());
+}
+
+Result<void> SqliteConnection::bring_log_in() {
+  return use("PRAGMA wal_checkpoint(PASSIVE)").done();
+}
+
+Result<void> SqliteConnection::copy_to(const SqliteConnection& to) const {
+  sqlite3_backup* copy =
+      sqlite3_backup_init(to.connection_.get(), "main", connection_.get(), "main");
+  if (copy == nullptr)
+    return std::unexpected(to.error(sqlite3_extended_errcode(to.connection_.get())));
+  constexpr int all_pages = -1;
+  const int code = sqlite3_backup_step(copy, all_pages);
+  const int last = sqlite3_backup_finish(copy);
+  if (code == SQLITE_DONE && last == SQLITE_OK) return {};
+  return std::unexpected(to.error(last != SQLITE_OK ? last : code));
 }
 
 Result<void> SqliteConnection::run(const std::string& sql) {

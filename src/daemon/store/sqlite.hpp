@@ -90,6 +90,11 @@ class SqliteConnection {
  public:
   /// A file that is there already; its path has no link in it. Statements have row_sum().
   [[nodiscard]] static Result<SqliteConnection> open(const std::filesystem::path& file);
+  /// The same to read only, without a lock, and without a change to any file, also when it closes:
+  /// for files that stay as they are meanwhile, except that the log may grow. `with_log`: there is
+  /// a log that is not empty.
+  [[nodiscard]] static Result<SqliteConnection> look_at(const std::filesystem::path& file,
+                                                        bool with_log);
 
   /// Statements without values and rows.
   [[nodiscard]] Result<void> run(const std::string& sql);
@@ -102,6 +107,14 @@ class SqliteConnection {
   /// Whether closing leaves the log as it is. Else the log is brought into the database, as far as
   /// SQLite can read it, and deleted.
   [[nodiscard]] Result<void> keep_log_at_close(bool keep);
+  /// The log is brought into the database when bring_log_in() is called and when the connection
+  /// closes, and at no other time.
+  void log_grows_until_told();
+  /// Pages in the log after the last transaction.
+  [[nodiscard]] int log_pages() const { return *log_pages_; }
+  [[nodiscard]] Result<void> bring_log_in();
+  /// Copies the database as this connection sees it into that of another.
+  [[nodiscard]] Result<void> copy_to(const SqliteConnection& to) const;
   /// Whether a transaction is open.
   [[nodiscard]] bool inside() const { return sqlite3_get_autocommit(connection_.get()) == 0; }
 
@@ -116,8 +129,12 @@ class SqliteConnection {
   };
   SqliteConnection(std::string place, std::unique_ptr<sqlite3, Close> connection)
       : place_(std::move(place)), connection_(std::move(connection)) {}
+  [[nodiscard]] static Result<SqliteConnection> open(const std::filesystem::path& file,
+                                                     const std::string& name, int flags,
+                                                     const char* vfs);
 
   std::string place_;
+  std::unique_ptr<int> log_pages_ = std::make_unique<int>(0);  // which SQLite counts
   std::unique_ptr<sqlite3, Close> connection_;
   std::unordered_map<std::string, std::unique_ptr<sqlite3_stmt, Finalize>> statements_;
 };

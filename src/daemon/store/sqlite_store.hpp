@@ -64,7 +64,7 @@ class SqliteStore final : public Store {
   using Numbers = StoreProgress;  // the highest ever given
 
   SqliteStore(StoreFile file, SqliteConnection connection, StoreWitness witness)
-      : file_(std::move(file)), connection_(std::move(connection)), witness_(std::move(witness)) {}
+      : file_(std::move(file)), witness_(std::move(witness)), connection_(std::move(connection)) {}
   [[nodiscard]] Result<void> prepare(bool accepts_loss);
   [[nodiscard]] Result<void> hear_witness(bool counted, bool accepts_loss);
   [[nodiscard]] Result<void> check_numbers();
@@ -86,10 +86,11 @@ class SqliteStore final : public Store {
   [[nodiscard]] Result<std::vector<LearntProfile>> read_learnt();
   [[nodiscard]] Error broken(std::string message) const;
   void give_back_room(std::size_t pages);
+  void bring_log_in();
 
   StoreFile file_;  // let go of after the connection
-  SqliteConnection connection_;
   StoreWitness witness_;
+  SqliteConnection connection_;
   std::vector<std::string> remarks_;
   bool unsettled_ = false;  // batches are in the log that are not in the database
   Durability syncing_ = Durability::synced;

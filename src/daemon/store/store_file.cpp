@@ -15,35 +15,23 @@ namespace cleave {
 
 namespace {
 
-constexpr std::int64_t page_bytes = 4096;  // the schema is begun with pages of this size
-
 std::filesystem::path beside(const std::filesystem::path& path, const char* suffix) {
   return fmt::format("{}{}", path.string(), suffix);
 }
 
-/// Its size; empty: there is none. Refuses what is not a plain file of this user, and closes it to
-/// others.
-Result<std::optional<std::int64_t>> plain_file(const std::filesystem::path& path) {
-  const std::string place = shown(path.string(), 200);
+/// Its size; and closes it to others.
+Result<std::optional<std::int64_t>> closed_file(const std::filesystem::path& path) {
+  auto size = plain_file(path);
+  if (!size || !*size) return size;
   struct stat facts = {};
-  if (::lstat(path.c_str(), &facts) != 0) {
-    if (errno == ENOENT) return std::optional<std::int64_t>();
-    return system_failure(path, "cannot be examined");
-  }
-  if (!S_ISREG(facts.st_mode))
-    return fail(ErrorKind::bad_input, place, "it is not a plain file",
-                "move it away, or name another directory with --state");
-  if (facts.st_uid != ::geteuid())
-    return fail(ErrorKind::infeasible, place,
-                fmt::format("it belongs to another user (uid {})", facts.st_uid),
-                "run it as that user, or name another directory with --state");
+  if (::lstat(path.c_str(), &facts) != 0) return system_failure(path, "cannot be examined");
   if ((facts.st_mode & 0777) != 0600 && ::chmod(path.c_str(), 0600) != 0)
     return system_failure(path, "cannot be closed to other users");
-  return std::optional<std::int64_t>(facts.st_size);
+  return size;
 }
 
 Result<FileHandle> open_lock(const std::filesystem::path& path) {
-  if (const auto plain = plain_file(path); !plain) return std::unexpected(plain.error());
+  if (const auto plain = closed_file(path); !plain) return std::unexpected(plain.error());
   auto file = FileHandle::open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK);
   if (!file) return file;
   if (::fchmod(file->descriptor(), 0600) != 0)
@@ -80,6 +68,29 @@ Result<void> make_empty(const std::filesystem::path& path) {
 
 }  // namespace
 
+Result<std::optional<std::int64_t>> plain_file(const std::filesystem::path& path) {
+  const std::string place = shown(path.string(), 200);
+  struct stat facts = {};
+  if (::lstat(path.c_str(), &facts) != 0) {
+    if (errno == ENOENT) return std::optional<std::int64_t>();
+    return system_failure(path, "cannot be examined");
+  }
+  if (!S_ISREG(facts.st_mode))
+    return fail(ErrorKind::bad_input, place, "it is not a plain file",
+                "move it away, or name another directory with --state");
+  if (facts.st_uid != ::geteuid())
+    return fail(ErrorKind::infeasible, place,
+                fmt::format("it belongs to another user (uid {})", facts.st_uid),
+                "run it as that user, or name another directory with --state");
+  return std::optional<std::int64_t>(facts.st_size);
+}
+
+Error lost_to_its_log(const std::filesystem::path& path, std::int64_t log_bytes) {
+  return {ErrorKind::bad_input, shown(path.string(), 200),
+          fmt::format("it is gone, but not its log, cleave.db-wal of {} bytes", log_bytes),
+          "restore it, or move the log away too to begin with nothing"};
+}
+
 std::filesystem::path StoreFile::witness() const {
   return beside(path_, ".witness");
 }
@@ -91,23 +102,21 @@ Result<StoreFile> StoreFile::take(const std::filesystem::path& state_directory) 
     return fail(ErrorKind::infeasible, shown(state_directory.string(), 200),
                 fmt::format("cannot be used: {}", failed.message()),
                 "name another directory with --state");
-  const std::filesystem::path path = directory / "cleave.db";
+  const std::filesystem::path path = directory / store_name;
   auto lock = take_lock(beside(path, ".lock"));
   if (!lock) return std::unexpected(lock.error());
-  const auto database = plain_file(path);
+  const auto database = closed_file(path);
   if (!database) return std::unexpected(database.error());
-  bool torn = database->value_or(0) % page_bytes != 0;
-  if (const auto plain = plain_file(beside(path, ".witness")); !plain)
+  bool torn = database->value_or(0) % store_page_bytes != 0;
+  if (const auto plain = closed_file(beside(path, ".witness")); !plain)
     return std::unexpected(plain.error());
   for (const char* suffix : {"-wal", "-shm", "-journal"}) {
-    const auto size = plain_file(beside(path, suffix));
+    const auto size = closed_file(beside(path, suffix));
     if (!size) return std::unexpected(size.error());
     if (size->value_or(0) > 0) torn = false;
     // SQLite would take the log of an empty database for rubbish and delete it.
     if (suffix == std::string_view("-wal") && size->value_or(0) > 0 && database->value_or(0) == 0)
-      return fail(ErrorKind::bad_input, shown(path.string(), 200),
-                  fmt::format("it is gone, but not its log, cleave.db-wal of {} bytes", **size),
-                  "restore it, or move the log away too to begin with nothing");
+      return std::unexpected(lost_to_its_log(path, **size));
   }
   if (!*database)
     if (const auto made = make_empty(path); !made) return std::unexpected(made.error());

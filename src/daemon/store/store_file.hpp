@@ -2,12 +2,22 @@
 // The files of the store before SQLite sees them: whose they are, that they are plain files, and
 // that only one daemon has them.
 
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 
 #include "base/result.hpp"
 #include "device/file_handle.hpp"
 
 namespace cleave {
+
+inline constexpr const char *store_name = "cleave.db", *witness_name = "cleave.db.witness";
+inline constexpr std::int64_t store_page_bytes = 4096;  // of which a schema is begun
+
+/// The size of a file; empty: there is none. Refuses what is not a plain file of this user.
+[[nodiscard]] Result<std::optional<std::int64_t>> plain_file(const std::filesystem::path& path);
+/// The error of a database that is empty or gone, but not its log.
+[[nodiscard]] Error lost_to_its_log(const std::filesystem::path& path, std::int64_t log_bytes);
 
 /// The database file and the lock that this process holds on it.
 class StoreFile {
