@@ -42,6 +42,8 @@ struct DaemonPlaces {
 [[nodiscard]] Result<DaemonConfig> load_config(const DaemonArguments& arguments);
 /// What is wrong with the groups that it names, a line each; nobody is a member of such a group.
 [[nodiscard]] std::vector<std::string> unknown_groups(const DaemonSettings& settings);
+/// Where the state directory is; nothing is made or read.
+[[nodiscard]] Result<std::filesystem::path> state_place(const DaemonArguments& arguments);
 /// Decides every place, and makes the state directory and the simulated node. As root, nothing is
 /// taken from the environment.
 [[nodiscard]] Result<DaemonPlaces> prepare_places(const DaemonArguments& arguments,

@@ -11,6 +11,7 @@
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "daemon/daemon.hpp"
+#include "daemon/store_commands.hpp"
 #include "manual/manual.hpp"
 
 namespace cleave {
@@ -22,17 +23,46 @@ struct DaemonOptions {
   std::optional<std::string> check;  // a file; empty: the one the daemon would read
   bool foreground = true, sample = false, man = false;
   std::string log_level = "info";
+  std::string command;  // "check"; empty: the daemon itself
+  std::string backup;   // a file
 };
+
+constexpr const char* state_help =
+    "Directory of the daemon's state and the jobs' files; /var/lib/cleave as root, "
+    "else $XDG_STATE_HOME/cleave; with --simulate the folder `simulated` in it";
+
+/// A command beside the daemon; the caller adds what is its own.
+CommandLine* add_command(CommandLine& program, DaemonOptions& options, const std::string& name,
+                         const std::string& what) {
+  CommandLine* command = program.add_subcommand(name, what);
+  command->add_option("--state", options.arguments.state, state_help);
+  command->add_flag("--man", options.man, "Print this help as a man page");
+  command->callback([&options, name] { options.command = name; });
+  return command;
+}
+
+void add_commands(CommandLine& program, DaemonOptions& options) {
+  add_command(program, options, "check",
+              "Read all of the store and say what is wrong with it; nothing is changed, and a "
+              "daemon may run meanwhile")
+      ->footer("Example:\n  cleaved check --state /var/lib/cleave");
+  CommandLine* backup = add_command(program, options, "backup",
+                                    "Copy the store, as it stands at one moment, to a file, and "
+                                    "read the copy again; a daemon may "
+                                    "run meanwhile");
+  backup
+      ->add_option("file", options.backup,
+                   "File to make; beside it is made FILE.witness. Neither may be there already")
+      ->type_name("FILE");
+  backup->footer("Example:\n  cleaved backup /backup/cleave-monday.db");
+}
 
 void add_options(CommandLine& program, DaemonOptions& options) {
   DaemonArguments& to = options.arguments;
   program.add_option("--socket", to.socket,
                      "Socket to listen on; /run/cleave/cleaved.sock as root, else "
                      "$XDG_RUNTIME_DIR/cleave/cleaved.sock");
-  program.add_option(
-      "--state", to.state,
-      "Directory of the daemon's state and the jobs' files; /var/lib/cleave as root, "
-      "else $XDG_STATE_HOME/cleave; with --simulate the folder `simulated` in it");
+  program.add_option("--state", to.state, state_help);
   program.add_option("--config", to.config,
                      "Configuration file; /etc/cleave/cleaved.toml as root, else "
                      "$XDG_CONFIG_HOME/cleave/cleaved.toml");
@@ -101,6 +131,21 @@ int check_config(DaemonOptions& options) {
   return 0;
 }
 
+/// Of the program, or of one of its commands.
+void print_man_page(const CommandLine& program, const std::string& command) {
+  constexpr const char* daemon_exit_status =
+      "0 It was asked to end.\n1 It could not run.\n2 The command line or the configuration is "
+      "wrong; nothing was started.";
+  const CommandNode tree = command_tree(program);
+  const CommandNode* page = &tree;
+  for (const CommandNode& each : tree.commands)
+    if (each.name == command) page = &each;
+  fmt::print("{}", manual_page(*page, tree,
+                               {CLEAVE_VERSION, command == "check"    ? check_exit_status
+                                                : command == "backup" ? backup_exit_status
+                                                                      : daemon_exit_status}));
+}
+
 int run_program(int argc, char** argv) {
   CommandLine program(
       "Runs jobs on MIG instances that it makes for them. Jobs survive the daemon's end. "
@@ -109,15 +154,17 @@ int run_program(int argc, char** argv) {
   DaemonOptions options;
   options.arguments.version = CLEAVE_VERSION;
   add_options(program, options);
+  add_commands(program, options);
   if (const auto end = program.parse(argc, argv)) return end->error ? report_error(*end->error) : 0;
   if (options.man) {
-    const CommandNode tree = command_tree(program);
-    fmt::print(
-        "{}", manual_page(tree, tree,
-                          {CLEAVE_VERSION,
-                           "0 It was asked to end.\n1 It could not run.\n2 The command line or the "
-                           "configuration is wrong; nothing was started."}));
+    print_man_page(program, options.command);
     return 0;
+  }
+  if (options.command == "check") return run_check(options.arguments);
+  if (options.command == "backup") {
+    if (!options.backup.empty()) return run_backup(options.arguments, options.backup);
+    return report_error(
+        {ErrorKind::bad_usage, "backup", "no file is named", "cleaved backup FILE"});
   }
   if (options.sample) {
     fmt::print("{}", sample_config());

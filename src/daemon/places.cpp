@@ -109,7 +109,16 @@ Result<void> choose_library(const DaemonArguments& arguments, const DaemonConfig
   return {};
 }
 
+/// As root, the environment is not trusted.
+std::optional<fs::path> given_node(const DaemonArguments& arguments) {
+  return arguments.simulate.empty() && !is_root() ? sim_node_of_environment() : std::nullopt;
+}
+
 }  // namespace
+
+Result<fs::path> state_place(const DaemonArguments& arguments) {
+  return place_of_state(arguments, given_node(arguments));
+}
 
 Result<fs::path> config_place(const DaemonArguments& arguments) {
   if (arguments.config) return *arguments.config;
@@ -155,9 +164,7 @@ Result<DaemonPlaces> prepare_places(const DaemonArguments& arguments, const Daem
   const auto socket = daemon_socket(query);
   if (!socket) return std::unexpected(socket.error());
   places.socket = *socket;
-  // As root, the environment is not trusted.
-  const auto node =
-      arguments.simulate.empty() && !is_root() ? sim_node_of_environment() : std::nullopt;
+  const auto node = given_node(arguments);
   const auto state = place_of_state(arguments, node);
   if (!state) return std::unexpected(state.error());
   places.state = *state;

@@ -56,13 +56,15 @@ class DaemonStand {
             path("c.toml")};
   }
   /// Starts it and waits until it answers.
-  bool begin(const std::string& gpus = "1xA100-40GB") {
+  bool begin(const std::string& gpus = "1xA100-40GB", const std::vector<std::string>& more = {}) {
     // Without another scheduler one that gives each job no more than it asks for.
     std::ostringstream text;
     text << std::ifstream(path("c.toml")).rdbuf();
     const std::string config = text.str();
     if (!config.contains("scheduler")) write("c.toml", "scheduler = \"online\"\n" + config);
-    pid_ = start(arguments(gpus));
+    auto words = arguments(gpus);
+    words.insert(words.end(), more.begin(), more.end());
+    pid_ = start(words);
     return until([&] { return RawClient(path("run/s")).connected(); }) &&
            ask("GET", "/healthz") != nullptr;
   }
@@ -204,6 +206,45 @@ TEST(Cleaved, IsThereOnceAndItsJobsOutliveIt) {
   EXPECT_EQ(stand.ask("GET", fmt::format("/v1/jobs/{}/wait?timeout_s=60", job))["state"],
             "finished");
   EXPECT_EQ(stand.ask("GET", fmt::format("/v1/jobs/{}", job))["attempts"], 1);
+}
+
+/// As docs/cleaved.md says: a backup is made while the daemon runs, and begun from later.
+TEST(Cleaved, HasItsStoreCheckedBackedUpAndRestored) {
+  DaemonStand stand;
+  ASSERT_TRUE(stand.begin()) << stand.log();
+  const auto cleaved = [&](const std::string& words, int code) {
+    const auto outcome = shell(
+        fmt::format("{}/bin/cleaved {} --state '{}'", binary_dir(), words, stand.path("state")));
+    EXPECT_EQ(outcome.exit_code, code) << words << ": " << outcome.out << outcome.err;
+    return outcome.out + outcome.err;
+  };
+  const std::string backup = stand.path("backup.db"), store = stand.path("state/cleave.db");
+  EXPECT_EQ(stand.submit("exit 3"), 1);
+  EXPECT_EQ(stand.ask("GET", "/v1/jobs/1/wait?timeout_s=60")["state"], "failed");
+  stand.ask("POST", "/v1/pause");
+  EXPECT_EQ(stand.submit("true"), 2);
+  EXPECT_NE(cleaved("check", 0).find("2 jobs in"), std::string::npos);
+  EXPECT_NE(cleaved("backup " + backup, 0).find("the latest job has the number 2"),
+            std::string::npos);
+  EXPECT_NE(cleaved("backup " + backup, 2).find("it is there already"), std::string::npos);
+  EXPECT_EQ(stand.submit("true"), 3);
+  EXPECT_EQ(stand.end(SIGKILL), 128 + SIGKILL);
+  EXPECT_NE(cleaved("check", 0).find("3 jobs in"), std::string::npos) << "it is in the log";
+  std::filesystem::remove(store + "-wal");
+  std::filesystem::copy_file(backup, store, std::filesystem::copy_options::overwrite_existing);
+  EXPECT_NE(cleaved("check", 1).find("job 3 was accepted and is not there"), std::string::npos);
+  EXPECT_EQ(DaemonStand::ended(stand.start(stand.arguments())), 2) << "it says what is missing";
+  ASSERT_TRUE(stand.begin("1xA100-40GB", {"--accept-loss"})) << stand.log();
+  EXPECT_NE(stand.log().find("the loss is accepted"), std::string::npos) << stand.log();
+  EXPECT_EQ(stand.ask("GET", "/v1/jobs/1")["exit_code"], 3);
+  EXPECT_EQ(stand.state_of(2), "queued");
+  EXPECT_EQ(stand.submit("true"), 4) << "no number is given twice";
+  stand.ask("POST", "/v1/resume");
+  for (const int job : {2, 4})
+    EXPECT_EQ(stand.ask("GET", fmt::format("/v1/jobs/{}/wait?timeout_s=60", job))["state"],
+              "finished");
+  EXPECT_EQ(stand.end(SIGTERM), 0);
+  cleaved("check", 0);
 }
 
 TEST(Cleaved, ReadsItsConfigurationAgain) {

@@ -65,6 +65,8 @@ TEST_F(Installed, AllIsThere) {
                            "lib/systemd/system/cleave-jobs.service",
                            "share/man/man1/cleave.1",
                            "share/man/man1/cleaved.1",
+                           "share/man/man1/cleaved-check.1",
+                           "share/man/man1/cleaved-backup.1",
                            "share/man/man1/cleave-plan-deploy.1",
                            "share/bash-completion/completions/cleave",
                            "share/zsh/site-functions/_cleave",
