@@ -226,7 +226,8 @@ std::optional<Instant> SqliteRun::instant_if() {
 
 std::string_view SqliteRun::text() {
   const int column = column_++;
-  const auto* data = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
+  // As bytes: SQLite would allocate to end a text with a zero, and answer nothing where it cannot.
+  const auto* data = static_cast<const char*>(sqlite3_column_blob(statement_, column));
   if (data == nullptr) return {};
   return {data, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column))};
 }

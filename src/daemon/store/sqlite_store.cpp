@@ -216,9 +216,10 @@ Result<void> SqliteStore::put_jobs(const StoreBatch& batch, Numbers& numbers) {
   return done;
 }
 
-/// A command that cannot be read stays as it is: whoever asks for it learns that it is damaged.
+/// A damaged command stays as it is: whoever asks for it learns that it is.
 Result<void> SqliteStore::bare(JobNumber number) {
   auto kept = command(number);
+  if (!kept && kept.error().kind == ErrorKind::infeasible) return std::unexpected(kept.error());
   if (!kept || !*kept || (*kept)->environment.empty()) return {};
   (*kept)->environment.clear();
   static const std::string put = update_statement("commands", command_columns());
