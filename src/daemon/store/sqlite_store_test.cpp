@@ -18,8 +18,9 @@
 
 #include "base/format.hpp"
 #include "base/temporary_folder_test.hpp"
-#include "control/records_test.hpp"
+#include "daemon/store/store_check.hpp"
 #include "daemon/store/store_columns.hpp"
+#include "daemon/store/store_contents_test.hpp"
 
 namespace cleave {
 namespace {
@@ -29,69 +30,6 @@ namespace fs = std::filesystem;
 mode_t mode_of(const fs::path& path) {
   struct stat facts = {};
   return ::lstat(path.c_str(), &facts) == 0 ? facts.st_mode & 07777 : 0;
-}
-
-/// Runs it in a child and gives its exit code. The child leaves at once, without the parent's
-/// clean-up.
-int in_child(const std::function<int()>& run) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    try {
-      ::_exit(run());
-    } catch (...) {
-      ::_exit(254);
-    }
-  }
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 255;
-}
-
-std::string large_text(std::size_t bytes) {
-  return std::string(bytes, 'x');
-}
-
-/// Two new jobs, an attempt of each and an event: what belongs together in batch number `turn`,
-/// from 1.
-StoreBatch batch_of(std::int64_t turn) {
-  StoreBatch batch;
-  for (JobNumber number = 2 * turn - 1; number <= 2 * turn; ++number) {
-    JobRecord job;
-    job.number = number;
-    job.spec.name = fmt::format("turn {}", turn);
-    job.spec.request.wanted = Unknown{};
-    job.request = job.spec.request;
-    batch.jobs.push_back(job);
-    batch.commands.emplace_back(number,
-                                JobCommand{{"true"}, {fmt::format("A={}", large_text(3000))}, "/"});
-    batch.attempts.emplace_back().key = {number, 1};
-  }
-  batch.events.push_back({.number = turn,
-                          .kind = "turn",
-                          .job = 2 * turn,
-                          .uid = 0,
-                          .gpu = {},
-                          .text = fmt::format("{}", turn)});
-  batch.settings.emplace_back("turn", fmt::format("{}", turn));
-  return batch;
-}
-
-/// How many batches of those are there; -1 where one is there in part.
-std::int64_t whole_batches(Store& store) {
-  const auto contents = store.load();
-  if (!contents) return -1;
-  const std::int64_t turns = contents->last_event;
-  const auto count = static_cast<std::size_t>(turns);
-  if (contents->jobs.size() != 2 * count || contents->attempts.size() != 2 * count) return -1;
-  if (contents->last_job != 2 * turns) return -1;
-  if (turns > 0 && contents->settings.at("turn") != fmt::format("{}", turns)) return -1;
-  for (JobNumber number = 1; number <= 2 * turns; ++number) {
-    const auto command = store.command(number);
-    if (!command || !*command || (*command)->argv != std::vector<std::string>{"true"}) return -1;
-  }
-  const auto events = store.events(0, {}, SIZE_MAX);
-  return events && events->size() == count ? turns : -1;
 }
 
 class SqliteFile : public testing::Test {
@@ -410,31 +348,43 @@ void flip_a_bit(const fs::path& path, Random& random) {
   damaged.put(static_cast<char>(byte ^ (1U << random.below(8))));
 }
 
-/// What is wrong with the log or with the witness: nothing is missing that is not told, and no
-/// number is given twice. CLEAVE_LONG has ten times as many.
-TEST_F(KilledWriter, LosesNothingSilentlyWhateverIsWrongWithItsLog) {
+/// What is wrong with database, log or witness: nothing is missing that is not told, and no number
+/// is given twice. CLEAVE_LONG has ten times as many.
+TEST_F(KilledWriter, LosesNothingSilentlyWhateverIsWrongWithItsFiles) {
   Random random(7);
-  const int rounds = std::getenv("CLEAVE_LONG") == nullptr ? 100 : 1000;
+  const int rounds = std::getenv("CLEAVE_LONG") == nullptr ? 150 : 1500;
   int refused = 0, whole = 0;
-  for (int round = 0; round < rounds; ++round) {
+  for (int round = 0; round < rounds && !HasFailure(); ++round) {
     restore();
-    const fs::path damaged = file(files[1 + random.below(2)]);
+    const fs::path damaged = file(files[random.below(std::size(files))]);
     if (random.uniform() < 0.3) {
       fs::resize_file(damaged, random.below(fs::file_size(damaged)));
     } else {
       flip_a_bit(damaged, random);
     }
+    SCOPED_TRACE(fmt::format("round {}, {}", round, damaged.string()));
+    const auto found = check_store(folder_.path());
+    std::string refusal;
     {
       const auto store = SqliteStore::open(folder_.path());
       if (store) {
-        EXPECT_EQ(whole_batches(**store), batches) << damaged;
+        EXPECT_EQ(whole_batches(**store), batches);
+        EXPECT_TRUE((*store)->remarks().empty() || !found || !found->faults.empty());
         ++whole;
         continue;
       }
-      EXPECT_NE(store.error().text().find("missing"), std::string::npos) << store.error().text();
-      EXPECT_NE(store.error().text().find("--accept-loss"), std::string::npos);
+      refusal = store.error().text();
+      EXPECT_FALSE(store.error().remedy.empty()) << refusal;
+      EXPECT_TRUE(!found || !found->faults.empty()) << refusal;
       ++refused;
     }
+    if (refusal.find("--accept-loss") == std::string::npos) {
+      EXPECT_NE(refusal.find("is damaged"), std::string::npos) << refusal;
+      EXPECT_EQ(damaged, file()) << refusal;
+      EXPECT_FALSE(SqliteStore::open(folder_.path(), true)) << "a loss is not damage";
+      continue;
+    }
+    EXPECT_NE(refusal.find("missing"), std::string::npos) << refusal;
     const auto accepted = SqliteStore::open(folder_.path(), true);
     ASSERT_TRUE(accepted) << accepted.error().text();
     EXPECT_FALSE((*accepted)->remarks().empty());

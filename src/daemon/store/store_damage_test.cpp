@@ -10,9 +10,10 @@
 
 #include "base/format.hpp"
 #include "base/temporary_folder_test.hpp"
-#include "control/records_test.hpp"
 #include "daemon/store/row_sum.hpp"
 #include "daemon/store/sqlite_store.hpp"
+#include "daemon/store/store_check.hpp"
+#include "daemon/store/store_contents_test.hpp"
 
 namespace cleave {
 namespace {
@@ -45,54 +46,6 @@ TEST(RowSum, TellsTypesAndBoundsApart) {
   EXPECT_NE(RowSum().add("a").add("b").value(), RowSum().add("b").add("a").value());
 }
 
-/// All that the daemon acts upon or returns.
-struct Everything {
-  std::vector<JobRecord> open, listed, ended;
-  std::vector<std::optional<JobRecord>> jobs;
-  std::vector<std::optional<JobCommand>> commands;
-  std::vector<AttemptRecord> attempts, open_attempts;
-  std::vector<JobKey> over;
-  std::vector<InstanceRecord> instances;
-  std::vector<EventRecord> events;
-  std::map<std::string, std::string> settings;
-  JobNumber last_job = 0;
-  friend bool operator==(const Everything&, const Everything&) = default;
-};
-
-/// Moves the value out; false: it is said that something is wrong.
-template <class Value>
-bool take(Result<Value> read, Value& to) {
-  if (read) to = std::move(*read);
-  return read.has_value();
-}
-
-std::optional<Everything> read_everything(Store& store, JobNumber most) {
-  Everything all;
-  StoreContents contents;
-  if (!take(store.load(), contents)) return std::nullopt;
-  all.open = contents.jobs;
-  all.open_attempts = contents.attempts;
-  all.over = contents.over;
-  all.instances = contents.instances;
-  all.settings = contents.settings;
-  all.last_job = contents.last_job;
-  JobQuery every;
-  every.final_too = every.processes = true;
-  every.most = SIZE_MAX;
-  if (!take(store.jobs(every), all.listed)) return std::nullopt;
-  if (!take(store.ended_before(Instant::max(), SIZE_MAX), all.ended)) return std::nullopt;
-  if (!take(store.events(0, {}, SIZE_MAX), all.events)) return std::nullopt;
-  for (JobNumber number = 1; number <= most; ++number) {
-    std::vector<AttemptRecord> attempts;
-    if (!take(store.job(number), all.jobs.emplace_back()) ||
-        !take(store.command(number), all.commands.emplace_back()) ||
-        !take(store.attempts(number), attempts))
-      return std::nullopt;
-    all.attempts.insert(all.attempts.end(), attempts.begin(), attempts.end());
-  }
-  return all;
-}
-
 class DamagedStore : public testing::Test {
  protected:
   static constexpr JobNumber jobs = 120;
@@ -100,30 +53,6 @@ class DamagedStore : public testing::Test {
 
   [[nodiscard]] fs::path file(const char* suffix = "") const {
     return folder_.path() / fmt::format("cleave.db{}", suffix);
-  }
-  static StoreBatch batch_of(JobNumber number, RandomRecords& any) {
-    StoreBatch batch;
-    JobRecord job = any.any_job(number);
-    job.leader = 0;
-    if (number % 3 == 0) job.state = JobState::queued;
-    if (is_final(job.state) != job.ended.has_value())
-      job.ended = is_final(job.state) ? std::optional(any.any_instant()) : std::nullopt;
-    batch.jobs.push_back(job);
-    JobCommand command = any.any_command();
-    if (number % 4 == 0) command.environment.push_back("A=" + std::string(9000, 'x'));
-    batch.commands.emplace_back(number, std::move(command));
-    for (std::int64_t attempt = 1; attempt <= 3; ++attempt)
-      batch.attempts.push_back(any.any_attempt({number, attempt}));
-    EventRecord event;
-    event.number = number;
-    event.kind = "turn";
-    event.job = number;
-    event.uid = job.owner.uid;
-    event.text = std::string(100, 'e');
-    batch.events.push_back(event);
-    batch.instances.emplace_back().device = fmt::format("MIG-{}", number);
-    batch.settings.emplace_back(fmt::format("key {}", number), "value");
-    return batch;
   }
   void SetUp() override {
     RandomRecords any(3);
@@ -174,11 +103,30 @@ class DamagedStore : public testing::Test {
     return at;
   }
 
+  /// A bit that is another, or an end that is missing, of the database or of the witness.
+  std::string damage(Random& random) const {
+    const double kind = random.uniform();
+    if (kind < 0.7) return fmt::format("byte {}", flip_a_bit(random));
+    const fs::path damaged = kind < 0.9 ? file() : file(".witness");
+    std::uint64_t size = random.below(fs::file_size(damaged));
+    if (kind < 0.8) size -= size % page_bytes;
+    fs::resize_file(damaged, size);
+    return fmt::format("{} ends at {}", damaged.string(), size);
+  }
+
   const TemporaryFolder folder_;
   Everything whole_;
   std::string good_;
   std::map<char, std::vector<std::size_t>> pages_;
 };
+
+/// A store that check_store() finds nothing wrong with is opened, without a remark.
+void expect_agreement(const Result<StoreFindings>& found,
+                      const Result<std::unique_ptr<SqliteStore>>& store) {
+  if (!found || !found->faults.empty()) return;
+  ASSERT_TRUE(store) << store.error().text();
+  EXPECT_TRUE((*store)->remarks().empty()) << (*store)->remarks().front();
+}
 
 TEST_F(DamagedStore, SaysSoOrIsAsItWas) {
   EXPECT_EQ(pages_.size(), 5U) << "pages of all kinds are there";
@@ -188,9 +136,12 @@ TEST_F(DamagedStore, SaysSoOrIsAsItWas) {
   int refused = 0, whole = 0;
   for (int round = 0; round < rounds && !HasFailure(); ++round) {
     restore();
-    SCOPED_TRACE(fmt::format("round {}, byte {}", round, flip_a_bit(random)));
+    SCOPED_TRACE(fmt::format("round {}, {}", round, damage(random)));
     const std::string damaged = bytes();
+    const auto found = check_store(folder_.path());
+    EXPECT_EQ(bytes(), damaged);
     const auto store = SqliteStore::open(folder_.path());
+    expect_agreement(found, store);
     if (!store) {
       ++refused;
       EXPECT_FALSE(store.error().remedy.empty()) << store.error().text();
