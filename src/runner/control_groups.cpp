@@ -116,26 +116,41 @@ bool is_delegated(const std::string& own) {
          ::getxattr(own.c_str(), "user.delegate", &value, 1) > 0;
 }
 
-/// A group of version 2 that has processes cannot hand controllers on: they move aside.
-void leave_own_group(const std::string& own) {
+/// The root of a hierarchy may have both processes and groups with controllers.
+bool is_root(const std::string& own) {
+  return ::access(below(own, "cgroup.type").c_str(), F_OK) != 0;
+}
+
+/// Any other group of version 2 that has processes cannot hand controllers on: it refuses some of
+/// them, and takes others (pids, cpu) as a threaded group, below which no process can be moved. So
+/// its processes move aside first, if the group is theirs. False where some are left.
+bool leave_own_group(const std::string& own) {
+  if (is_root(own) || processes_in(own).empty()) return true;
   const std::string aside = below(own, daemon_folder);
-  if (!is_delegated(own) || (::mkdir(aside.c_str(), 0755) != 0 && errno != EEXIST)) return;
+  if (!is_delegated(own) || (::mkdir(aside.c_str(), 0755) != 0 && errno != EEXIST)) return false;
   for (const pid_t each : processes_in(own))
     (void)write_system_file(below(aside, procs_file), fmt::format("{}", each));
+  return processes_in(own).empty();
+}
+
+/// A process that has moved aside still makes its groups below the one that it left.
+GroupPlaces before_moving_aside(GroupPlaces places) {
+  const std::filesystem::path group = places.unified;
+  if (group.filename() != daemon_folder) return places;
+  for (std::string* each : {&places.pids, &places.memory})
+    if (*each == places.unified) *each = group.parent_path().string();
+  places.unified = group.parent_path().string();
+  return places;
 }
 
 /// Whether groups below `own` and below its folder for jobs can limit by this controller.
 bool hand_on(const std::string& own, const std::string& jobs, std::string_view controller) {
-  if (jobs.empty() || !has_word(read_system_file(below(own, "cgroup.controllers")), controller))
+  if (jobs.empty() || !has_word(read_system_file(below(own, "cgroup.controllers")), controller) ||
+      !leave_own_group(own))
     return false;
-  for (const std::string& each : {own, jobs}) {
-    const std::string file = below(each, "cgroup.subtree_control");
-    const std::string wanted = fmt::format("+{}", controller);
-    if (write_system_file(file, wanted)) continue;
-    if (each != own || errno != EBUSY) return false;
-    leave_own_group(own);
-    if (!write_system_file(file, wanted)) return false;
-  }
+  const std::string wanted = fmt::format("+{}", controller);
+  for (const std::string& each : {own, jobs})
+    if (!write_system_file(below(each, "cgroup.subtree_control"), wanted)) return false;
   return true;
 }
 
@@ -214,8 +229,8 @@ GroupPlaces with_jobs_unit(GroupPlaces own) {
 }
 
 GroupPlaces make_group_places() {
-  const GroupPlaces own = with_jobs_unit(groups_of_process(read_system_file("/proc/self/mountinfo"),
-                                                           read_system_file("/proc/self/cgroup")));
+  const GroupPlaces own = with_jobs_unit(before_moving_aside(groups_of_process(
+      read_system_file("/proc/self/mountinfo"), read_system_file("/proc/self/cgroup"))));
   GroupPlaces made;
   made.unified = make_jobs_folder(own.unified);
   const auto limits = [&](const std::string& place, std::string_view controller) {
