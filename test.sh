@@ -134,20 +134,39 @@ run_tidy() {
 
 # The long form of one test program of the release build, outside ctest and its time limits.
 run_long() { # PROGRAM FILTER [NAME=VALUE...]
-  local program=$1 filter=$2 log="build/long-$1.log" seconds=$SECONDS p f
+  local program=$1 filter=$2 log="build/long-$1.log" seconds=$SECONDS
   shift 2
   echo "Testing at length ($program) ..."
   env "$@" "build/release/bin/$program" --gtest_filter="$filter" >"$log" 2>&1 || true
+  count_long "$program at length" "$log" "$seconds"
+}
+
+# One test program in a virtual machine, whose control groups are of version 2 alone.
+run_virtual() { # PROGRAM FILTER
+  local log="build/virtual-$1.log" seconds=$SECONDS status=0
+  echo "Testing in a virtual machine ($1) ..."
+  tools/virtual-machine.sh "build/release/bin/$1" --gtest_filter="$2" >"$log" 2>&1 || status=$?
+  if [ "$status" = 77 ]; then
+    skipped=$((skipped + 1))
+    echo "skipped ($1 in a virtual machine): $(tail -n 1 "$log")"
+  else
+    count_long "$1 in a virtual machine" "$log" "$seconds"
+  fi
+}
+
+# Counts what a test program said in its log.
+count_long() { # NAME LOG BEGAN
+  local name=$1 log=$2 p f
   p=$(grep -c '^\[       OK \]' "$log" || true)
   f=$(grep -c '^\[  FAILED  \].* (.* ms)$' "$log" || true)
   # A program that dies says neither.
   grep -q '^\[==========\].* ran\.' "$log" || f=$((f + 1))
-  [ "$f" = 0 ] || { echo "FAILED ($program at length); the end of $log:" && tail -n 40 "$log"; }
-  echo "Tested ($program at length): $p passed, $f failed in $((SECONDS - seconds)) s"
+  [ "$f" = 0 ] || { echo "FAILED ($name); the end of $log:" && tail -n 40 "$log"; }
+  echo "Tested ($name): $p passed, $f failed in $((SECONDS - $3)) s"
   passed=$((passed + p)) failed=$((failed + f))
 }
 
-tools/setup.sh test
+if [ "$long" = yes ]; then tools/setup.sh long; else tools/setup.sh test; fi
 # Other people's NVML clients; without them the tests that need them skip and say why.
 tools/clients.sh || true
 [ ! -e build/clients/unpacked/usr/include/nvml.h ] || export CLEAVE_NVML_HEADER="$PWD/build/clients/unpacked/usr/include/nvml.h"
@@ -163,6 +182,7 @@ if [ "$long" = yes ]; then
   run_long plans_test '*' CLEAVE_PLAN_ROUNDS=10
   run_long fuzz_test '*' CLEAVE_FUZZ_SECONDS=200
   run_long soak_test '*' CLEAVE_SOAK_OPERATIONS=1000000
+  run_virtual supervised_test '*'
 fi
 if [ "$quick" = no ]; then
   run_tests asan

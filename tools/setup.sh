@@ -3,6 +3,7 @@
 #
 #   tools/setup.sh build    what ./demo.sh needs
 #   tools/setup.sh test     that, and what ./test.sh needs besides
+#   tools/setup.sh long     that, and what ./test.sh --long needs besides
 #
 # Says first what it will install, and installs only what is missing: with nothing missing it ends at once.
 set -euo pipefail
@@ -34,12 +35,20 @@ test_packages=(
   tmux              # shows the screen of nvtop
   libncursesw6      # which nvtop draws with
 )
+long_packages=(
+  qemu-system-x86   # the virtual machine of tools/virtual-machine.sh
+  busybox-static    # all that it has besides the test programs
+)
 
 case "${1:-}" in
   build) packages=("${build_packages[@]}") purpose="building Cleave" ;;
   test) packages=("${build_packages[@]}" "${test_packages[@]}") purpose="building and testing Cleave" ;;
+  long)
+    packages=("${build_packages[@]}" "${test_packages[@]}" "${long_packages[@]}")
+    purpose="testing Cleave at length"
+    ;;
   *)
-    sed -n '2,7s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+    sed -n '2,8s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
     exit 2
     ;;
 esac
