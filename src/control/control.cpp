@@ -5,6 +5,7 @@
 #include "base/format.hpp"
 #include "control/book/retention.hpp"
 #include "control/loop/command_translator.hpp"
+#include "control/loop/disk_keeper.hpp"
 #include "control/loop/engine_rebuild.hpp"
 #include "control/loop/lease_keeper.hpp"
 #include "control/loop/listing.hpp"
@@ -30,7 +31,8 @@ struct Control::Parts {
         settings(std::move(with)),
         book(doors.store, clock),
         brain(clock),
-        retention(doors.store, doors.runner, book, clock, settings),
+        exempt(std::move(doors.exempt)),
+        retention(doors.store, doors.runner, book, clock, settings, node.disk.accounts),
         lifecycle(clock, node, book, brain, doors.runner),
         commands(clock, node, book, brain, lifecycle),
         processes(clock, settings, node, book, brain, lifecycle, doors.runner),
@@ -40,7 +42,9 @@ struct Control::Parts {
         steps(clock, settings, node, brain, lifecycle, gpus, launcher),
         rebuild(clock, settings, node, book, brain, lifecycle, gpus),
         leases(clock, node, book, brain, lifecycle),
-        users(clock, settings, node, book, brain, lifecycle),
+        users(clock, settings, node, book, brain, lifecycle, exempt),
+        disk(clock, settings, node, book, retention, lifecycle, doors.runner,
+             {std::move(doors.look_at_disk), exempt}),
         listing(clock, settings, node, book, brain, gpus) {
     brain.set_carry_out([this](const Command& command) { commands.carry_out(command); });
   }
@@ -57,6 +61,7 @@ struct Control::Parts {
   NodeState node;
   Book book;
   Brain brain;
+  ExemptUsers exempt;
   Retention retention;
   JobLifecycle lifecycle;
   CommandTranslator commands;
@@ -67,6 +72,7 @@ struct Control::Parts {
   EngineRebuild rebuild;
   LeaseKeeper leases;
   UserRequests users;
+  DiskKeeper disk;
   Listing listing;
   std::optional<QueueView> queue;  // as of this step, once it was asked for
 };
@@ -134,6 +140,7 @@ Result<void> Control::Parts::begin(Doors& doors) {
   if (!stored.boot || rebooted) book.note_setting(boot_key, settings.boot);
   choose_scheduler(stored);
   Startup(node, book, lifecycle, processes, rebooted).take(std::move(*contents), *found);
+  disk.begin();
   return {};
 }
 
@@ -209,6 +216,7 @@ void Control::step(Moment now) {
   for (int round = 0; round < most_rounds && parts_->round(); ++round) {
   }
   parts_->retention.step();
+  parts_->disk.step();
 }
 
 /// Hears, decides, writes, does. Whether what was done may have led to more.
@@ -237,6 +245,7 @@ Duration Control::wake_at() const {
   const Duration now = parts_->clock.steady();
   Duration at = std::min(book.next_write(), parts_->brain.next_wake());
   if (book.writes()) at = std::min(at, parts_->retention.next());
+  at = std::min(at, parts_->disk.next());
   at = std::min(
       at, next_wake(parts_->node, now, {settings.gpu_patience, settings.keep_idle, book.writes()}));
   return std::max(at, now);
@@ -253,6 +262,11 @@ Result<void> Control::cancel(JobNumber job, const std::string& by, Moment now, C
   parts_->advance(now);
   parts_->users.cancel(job, by, grace);
   return {};
+}
+
+Result<Purged> Control::purge(std::span<const JobNumber> jobs, bool only_say, Moment now) {
+  parts_->advance(now);
+  return parts_->disk.purge(jobs, only_say);
 }
 
 Result<void> Control::drain(GpuId gpu, bool drained, Moment now) {

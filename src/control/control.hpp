@@ -28,6 +28,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,7 @@
 #include "control/requests.hpp"
 #include "control/settings.hpp"
 #include "control/store.hpp"
+#include "control/verdicts/disk_verdicts.hpp"
 #include "control/verdicts/expected_end.hpp"
 #include "runner/runner.hpp"
 
@@ -56,6 +58,11 @@ class Control {
     /// Asked before each start: the owner as the system knows them now. A failure is for good, and
     /// the job's. Empty: as they were when the job was submitted.
     OwnerLookUp look_up_owner = {};
+    /// Asked once a second at most: the file systems of the store and of jobs' folders, the latter
+    /// last. Empty: nobody knows.
+    std::function<std::vector<DiskRoom>()> look_at_disk = {};
+    /// Whom the limits on users do not bind.
+    ExemptUsers exempt = {};
   };
   /// Reads the store and hears of what runs. Nothing is started before every GPU has been observed
   /// once, or has not answered for gpu_patience. Fails where the store cannot be read, or the
@@ -79,6 +86,9 @@ class Control {
   /// failure that a job is final, or not there.
   [[nodiscard]] Result<void> cancel(JobNumber job, const std::string& by, Moment now,
                                     CancelGrace grace = CancelGrace::of_job);
+  /// Forgets these jobs at once, with their outputs, or says only what that would free. Those that
+  /// have not ended, or of which something cannot be removed now, are left out.
+  [[nodiscard]] Result<Purged> purge(std::span<const JobNumber> jobs, bool only_say, Moment now);
   [[nodiscard]] Result<void> drain(GpuId gpu, bool drained, Moment now);
   void pause(bool paused, Moment now);
   [[nodiscard]] Result<void> set_scheduler(const std::string& spec, Moment now);

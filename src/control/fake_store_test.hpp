@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "base/format.hpp"
+#include "control/record_text.hpp"
 #include "control/store.hpp"
 
 namespace cleave {
@@ -81,6 +82,7 @@ class FakeStore final : public Store {
   Result<std::vector<EventRecord>> events(std::int64_t after, std::optional<std::uint32_t> uid,
                                           std::size_t most) override;
   Result<std::vector<JobRecord>> ended_before(Instant time, std::size_t most) override;
+  Result<std::vector<StoredSize>> sizes(JobNumber after, std::int64_t most_bytes) override;
   Result<void> forget_events(std::size_t keep) override;
 
  private:
@@ -384,6 +386,27 @@ inline Result<std::vector<JobRecord>> FakeStore::ended_before(Instant time, std:
   for (const auto& [ended, number] : disk_->now_->ended) {
     if (ended >= time || all.size() >= most) break;
     all.push_back(disk_->now_->jobs.at(number));
+  }
+  return all;
+}
+
+inline Result<std::vector<StoredSize>> FakeStore::sizes(JobNumber after, std::int64_t most_bytes) {
+  if (const auto read = disk_->read_or_failed(); !read) return std::unexpected(read.error());
+  const FakeDisk::Memory& memory = *disk_->now_;
+  std::vector<StoredSize> all;
+  std::int64_t bytes = 0;
+  for (auto each = memory.jobs.upper_bound(after);
+       each != memory.jobs.end() && all.size() < 1000 && bytes < most_bytes; ++each) {
+    const auto& [number, job] = *each;
+    StoredSize& size = all.emplace_back();
+    size.number = number;
+    size.job = job.job();
+    size.uid = job.owner.uid;
+    size.attempts = job.attempts;
+    if (is_final(job.state)) size.ended = job.ended;
+    if (const auto command = memory.commands.find(number); command != memory.commands.end())
+      size.bytes = std::ssize(command_text(command->second));
+    bytes += size.bytes;
   }
   return all;
 }

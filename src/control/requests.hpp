@@ -26,6 +26,12 @@ struct RequestAnswer {
   Result<void> done;
 };
 
+/// What forgetting jobs did, or would do.
+struct Purged {
+  std::vector<JobNumber> jobs;
+  std::int64_t bytes = 0;
+};
+
 /// The owner of a job as the system knows them now.
 using OwnerLookUp = std::function<Result<JobOwner>(const JobOwner& as_submitted)>;
 

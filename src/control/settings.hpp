@@ -31,6 +31,13 @@ enum class CancelGrace : std::uint8_t {
   at_once,
 };
 
+/// Shares of a file system that are to be free.
+struct DiskMarks {
+  double forget = 0.10;  // below it the oldest ended jobs go before their time
+  double refuse = 0.05;  // below it no job is accepted
+  friend bool operator==(const DiskMarks&, const DiskMarks&) = default;
+};
+
 /// The loop's settings, with their defaults.
 struct ControlSettings {
   /// Used unless another scheduler was chosen while the daemon ran; the store keeps that choice.
@@ -48,6 +55,11 @@ struct ControlSettings {
   MiB job_memory{};                                  // of the host, of one attempt; 0: no limit
   Duration keep_jobs = std::chrono::hours(24 * 7);   // final jobs and their outputs
   std::int64_t keep_bytes = std::int64_t{10} << 30;  // of outputs of final jobs, all users
+  /// Of all that one user's jobs keep; 0: no limit.
+  std::int64_t keep_per_user = std::int64_t{2} << 30;
+  /// Of the folder of a running attempt, beside its outputs; 0: no limit.
+  std::int64_t job_files = std::int64_t{1} << 30;
+  DiskMarks disk_marks;
   std::size_t keep_events = 100'000;
   std::size_t keep_profiles = 10'000;  // records of what jobs taught of their applications
   /// The operator's profile repository and trained model; null: neither.

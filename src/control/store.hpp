@@ -73,6 +73,16 @@ struct StoredJob {
   std::optional<AttemptRecord> latest;
 };
 
+/// What a job keeps in the store, for its user's account; each further process or replica too.
+struct StoredSize {
+  JobNumber number = 0, job = 0;  // of the record, and by which people know it
+  std::uint32_t uid = 0;
+  std::int64_t bytes = 0;  // of the texts that users decide the length of
+  std::int64_t attempts = 0;
+  std::optional<Instant> ended;  // for good
+  friend bool operator==(const StoredSize&, const StoredSize&) = default;
+};
+
 /// The door itself. Errors are those of the disk, or say that a text is damaged.
 class Store {
  public:
@@ -100,6 +110,10 @@ class Store {
   /// further processes of jobs of several.
   [[nodiscard]] virtual Result<std::vector<JobRecord>> ended_before(Instant time,
                                                                     std::size_t most) = 0;
+  /// Records after this number, by number, until they have `most_bytes` or there are 1000: a piece
+  /// that does not take long. Empty: there are no more.
+  [[nodiscard]] virtual Result<std::vector<StoredSize>> sizes(JobNumber after,
+                                                              std::int64_t most_bytes) = 0;
   /// Forgets the oldest events; at least the newest `keep` stay.
   [[nodiscard]] virtual Result<void> forget_events(std::size_t keep) = 0;
   /// Brings what was written into its last place, so that little depends on the newest files. Call

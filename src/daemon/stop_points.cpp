@@ -50,6 +50,9 @@ class StoppingStore final : public Store {
   Result<std::vector<JobRecord>> ended_before(Instant time, std::size_t most) override {
     return store_->ended_before(time, most);
   }
+  Result<std::vector<StoredSize>> sizes(JobNumber after, std::int64_t most_bytes) override {
+    return store_->sizes(after, most_bytes);
+  }
   Result<void> forget_events(std::size_t keep) override { return store_->forget_events(keep); }
   void settle() override { store_->settle(); }
 

@@ -41,6 +41,8 @@ class FakeJobs {
   /// Sets what the next start of this attempt leads to; otherwise it is drawn from seed and key.
   void plan(const JobKey& key, FakeCourse course) { planned_[key] = std::move(course); }
   [[nodiscard]] FakeCourse course_of(const JobKey& key) const;
+  /// What the folder of this attempt takes, as long as it is there; else 1000 bytes.
+  void weighs(const JobKey& key, std::int64_t bytes) { weights_[key] = bytes; }
   /// Every start fails with this error number from now on; 0: as planned.
   void run_short_of(int code) { short_of_ = code; }
   /// Moves the time forward.
@@ -89,6 +91,7 @@ class FakeJobs {
 
   std::uint64_t seed_;
   int short_of_ = 0;
+  std::map<JobKey, std::int64_t> weights_;
   Instant now_{};
   std::map<JobKey, FakeCourse> planned_;
   std::map<std::int64_t, std::int64_t> begun_;
@@ -111,7 +114,7 @@ class FakeRunner final : public Runner {
   int free_port(int wanted) override { return wanted; }
   std::vector<RunnerEvent> poll() override;
   int wake_fd() const override { return -1; }
-  std::int64_t kept_bytes(const JobKey& key) override;  // always 1000
+  std::int64_t kept_bytes(const JobKey& key) override;  // as told
   Result<void> forget(const JobKey& key) override;
 
  private:
@@ -368,7 +371,9 @@ inline std::vector<RunnerEvent> FakeRunner::poll() {
 }
 
 inline std::int64_t FakeRunner::kept_bytes(const JobKey& key) {
-  return jobs_->attempts_.contains(key) ? 1000 : 0;
+  if (!jobs_->attempts_.contains(key)) return 0;
+  const auto told = jobs_->weights_.find(key);
+  return told == jobs_->weights_.end() ? 1000 : told->second;
 }
 
 inline Result<void> FakeRunner::forget(const JobKey& key) {

@@ -22,6 +22,11 @@ constexpr FolderRemoval::Clock::duration first_wait = std::chrono::seconds(1),
                                          longest_wait = std::chrono::minutes(10);
 constexpr std::size_t deepest_weighed = 8;
 
+/// An inode takes up to a KiB, and there may be fewer of them than blocks.
+std::int64_t space_of(const struct stat& facts) {
+  return facts.st_blocks * 512 + 1024;
+}
+
 bool is_itself_or_parent(const char* name) {
   return std::strcmp(name, ".") == 0 || std::strcmp(name, "..") == 0;
 }
@@ -167,6 +172,11 @@ void FolderRemoval::end_of_top() {
   one.at = Clock::now() + one.wait;
 }
 
+std::int64_t disk_space_of(int folder, const char* name) {
+  struct stat facts {};
+  return ::fstatat(folder, name, &facts, AT_SYMLINK_NOFOLLOW) == 0 ? space_of(facts) : 0;
+}
+
 std::optional<std::int64_t> bytes_below(int folder, std::int64_t most_entries) {
   struct Level {
     DIR* entries;
@@ -200,7 +210,7 @@ std::optional<std::int64_t> bytes_below(int folder, std::int64_t most_entries) {
     if (++seen > most_entries) return std::nullopt;
     struct stat facts {};
     if (::fstatat(at, entry->d_name, &facts, AT_SYMLINK_NOFOLLOW) != 0) continue;
-    sum += facts.st_blocks * 512;
+    sum += space_of(facts);
     if (!S_ISDIR(facts.st_mode)) continue;
     if (levels.size() == deepest_weighed) return std::nullopt;
     descend(at, entry->d_name);

@@ -58,8 +58,10 @@ class FolderRemoval {
   std::int64_t removed_ = 0;     // in this pass over the top
 };
 
-/// The disk space of the regular files in a folder, to a depth of 8. Empty if there are more than
-/// `most_entries` entries or deeper folders.
+/// What an entry takes on the disk: its blocks, and a KiB for its inode; 0 if it is missing.
+[[nodiscard]] std::int64_t disk_space_of(int folder, const char* name);
+/// That of all that is in a folder, to a depth of 8. Empty if there are more than `most_entries`
+/// entries or deeper folders.
 [[nodiscard]] std::optional<std::int64_t> bytes_below(int folder, std::int64_t most_entries);
 
 }  // namespace cleave

@@ -25,7 +25,7 @@ namespace {
 constexpr int most_messages_at_once = 64;
 constexpr std::size_t most_waiting = 16;
 /// Jobs leave four files; one that leaves more than this many counts as filling the disk.
-constexpr std::int64_t most_entries_weighed = 1000, overfull_bytes = std::int64_t{1} << 40;
+constexpr std::int64_t most_entries_weighed = 1000;
 constexpr std::chrono::nanoseconds first_wait = std::chrono::milliseconds(2),
                                    longest_wait = std::chrono::seconds(1);
 
@@ -371,14 +371,17 @@ void ProcessRunner::reap() {
 }
 
 std::int64_t ProcessRunner::kept_bytes(const JobKey& key) {
-  if (overfull_.contains(key)) return overfull_bytes;
+  if (overfull_.contains(key)) return too_many_files;
   const auto folder = open_folder_in(jobs_.number(), directory_name(key));
   if (!folder) return 0;
+  std::int64_t own = disk_space_of(folder->number(), ".");
+  for (const char* each : {launch_file, lock_file, control_socket, outcome_file, user_folder})
+    own += disk_space_of(folder->number(), each);
   const auto users = open_folder_in(folder->number(), user_folder);
-  if (!users) return 0;
-  if (const auto bytes = bytes_below(users->number(), most_entries_weighed)) return *bytes;
+  if (!users) return own;
+  if (const auto bytes = bytes_below(users->number(), most_entries_weighed)) return own + *bytes;
   if (!attempts_.contains(key)) overfull_.insert(key);
-  return overfull_bytes;
+  return too_many_files;
 }
 
 Result<void> ProcessRunner::forget(const JobKey& key) {

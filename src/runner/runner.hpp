@@ -64,6 +64,9 @@ struct FoundJob {
   std::string trouble;     // as in SupervisorLost
 };
 
+/// What kept_bytes() says of a folder with too many files to count: more than any limit.
+inline constexpr std::int64_t too_many_files = std::int64_t{1} << 40;
+
 /// Starts jobs and follows them.
 class Runner {
  public:
@@ -92,8 +95,8 @@ class Runner {
   [[nodiscard]] virtual std::vector<RunnerEvent> poll() = 0;
   /// A descriptor that is readable when poll() has something to do; -1 without one.
   [[nodiscard]] virtual int wake_fd() const = 0;
-  /// The bytes in the user's folder of an attempt, outputs and everything else; 0 if it is missing.
-  /// If there are too many files to count, more than any limit.
+  /// What the folder of an attempt takes on the disk, outputs and everything else, in blocks and
+  /// with a KiB for each file; 0 if it is missing, and too_many_files where these are too many.
   [[nodiscard]] virtual std::int64_t kept_bytes(const JobKey& key) = 0;
   /// Removes an ended attempt with its logs: its name at once, its contents during later calls of
   /// poll(). Does nothing if it is missing.

@@ -32,7 +32,8 @@ class Loop : public testing::Test {
     ExecutorDelays delays;
     delays.seed = ++executors_made;
     executor = std::make_unique<DelayedExecutor>(machine, delays, now);
-    auto begun = Control::begin({*store, *executor, *runner}, settings, moment());
+    auto begun =
+        Control::begin({*store, *executor, *runner, {}, look_at_disk, exempt}, settings, moment());
     ASSERT_TRUE(begun) << begun.error().text();
     control = std::move(*begun);
   }
@@ -87,6 +88,8 @@ class Loop : public testing::Test {
   Duration now{}, set{};  // set: by how much the clock of the wall was
   std::uint64_t executors_made = 0;
   ControlSettings settings = settings_by_request();
+  std::function<std::vector<DiskRoom>()> look_at_disk;
+  ExemptUsers exempt;
   std::unique_ptr<FakeStore> store;
   std::unique_ptr<DelayedExecutor> executor;
   std::unique_ptr<FakeRunner> runner;

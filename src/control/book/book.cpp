@@ -1,5 +1,7 @@
 #include "control/book/book.hpp"
 
+#include <algorithm>
+
 #include "base/format.hpp"
 
 namespace cleave {
@@ -150,23 +152,44 @@ void Book::add_requests(StoreBatch& batch, const std::vector<UserRequest>& reque
   }
 }
 
-void Book::write_requests(const NodeState& node,
-                          const std::function<bool(const UserRequest&)>& unwritten) {
-  if (requests_.empty()) return;
-  const std::vector<UserRequest> requests = std::exchange(requests_, {});
+Result<void> Book::write_together(const NodeState& node, const std::vector<UserRequest>& requests) {
   StoreBatch batch = gathered(node);
   add_requests(batch, requests);
   const auto written = store_->write(batch, Durability::synced);
   if (!written) {
     store_refused(written.error());
-    for (const UserRequest& each : requests)
-      answers_.push_back(
-          {each.number, unwritten(each) ? Result<void>() : std::unexpected(written.error())});
-    return;
+    return written;
   }
   wrote(batch);
   for (const UserRequest& each : requests) each.enter();
   for (const UserRequest& each : requests) answers_.push_back({each.number, {}});
+  return {};
+}
+
+void Book::refuse(const UserRequest& request, const Error& why) {
+  if (request.refused) request.refused();
+  answers_.push_back({request.number, std::unexpected(why)});
+}
+
+void Book::write_requests(const NodeState& node,
+                          const std::function<bool(const UserRequest&)>& unwritten) {
+  if (requests_.empty()) return;
+  std::vector<UserRequest> requests = std::exchange(requests_, {});
+  const auto written = write_together(node, requests);
+  if (written) return;
+  const auto small = [](const UserRequest& each) { return each.batch.commands.empty(); };
+  const auto large = std::stable_partition(requests.begin(), requests.end(), small);
+  for (auto each = large; each != requests.end(); ++each) refuse(*each, written.error());
+  const bool fewer = large != requests.end() && large != requests.begin();
+  requests.erase(large, requests.end());
+  if (fewer && write_together(node, requests)) requests.clear();
+  for (const UserRequest& each : requests) {
+    if (unwritten(each))
+      answers_.push_back({each.number, {}});
+    else
+      refuse(each, written.error());
+  }
+  std::ranges::sort(answers_, {}, &RequestAnswer::number);
 }
 
 Duration Book::next_write() const {

@@ -28,6 +28,7 @@ struct UserRequest {
   StoreBatch batch;                       // events without their numbers
   std::function<void()> enter;            // into the node, once it is written
   std::optional<JobNumber> cancels = {};  // the job that it wants to end
+  std::function<void()> refused = {};     // called where it is not written
 };
 
 /// Keeps changes until they are written, and effects until then.
@@ -49,6 +50,10 @@ class Book {
   }
   [[nodiscard]] Result<std::optional<JobCommand>> command(JobNumber number) {
     return store_->command(number);
+  }
+
+  [[nodiscard]] Result<std::vector<StoredSize>> sizes(JobNumber after, std::int64_t most_bytes) {
+    return store_->sizes(after, most_bytes);
   }
 
   // What has changed. A job is written as the node has it at the time of the write.
@@ -94,8 +99,10 @@ class Book {
   [[nodiscard]] std::size_t open_requests() const { return requests_.size(); }
   [[nodiscard]] std::uint64_t last_request() const { return last_request_; }
   /// Writes all of them, and whatever else has gathered, in one synced batch; then they enter the
-  /// node and are answered. Where the write fails, `unwritten` may do something about each all the
-  /// same and says whether it did; the others are refused.
+  /// node and are answered. Where the write fails, those that bring commands are refused, and the
+  /// others are written without them: what is to end may free the disk that is full. Where that
+  /// fails too, `unwritten` may do something about each all the same and says whether it did; the
+  /// others are refused.
   void write_requests(const NodeState& node,
                       const std::function<bool(const UserRequest&)>& unwritten);
   /// Answers since the last call, in order.
@@ -117,6 +124,9 @@ class Book {
  private:
   [[nodiscard]] StoreBatch gathered(const NodeState& node) const;
   void add_requests(StoreBatch& batch, const std::vector<UserRequest>& requests) const;
+  [[nodiscard]] Result<void> write_together(const NodeState& node,
+                                            const std::vector<UserRequest>& requests);
+  void refuse(const UserRequest& request, const Error& why);
   void wrote(const StoreBatch& batch);
 
   Store* store_;

@@ -53,8 +53,6 @@ std::vector<JobNumber> jobs_to_forget(const std::vector<KeptJob>& jobs, std::int
   return forgotten;
 }
 
-/// With those of its further processes and replicas; nothing while one of these has not ended. Each
-/// replica has attempts of its own.
 std::optional<std::vector<JobKey>> Retention::attempts_of(const JobRecord& job) {
   std::vector<JobKey> keys;
   for (JobNumber number = job.number; number < end_of(job); ++number) {
@@ -82,10 +80,28 @@ bool Retention::forget(const JobRecord& job, StoreBatch& batch) {
   return true;
 }
 
-void Retention::write(const StoreBatch& batch) {
-  if (batch.forgotten.empty()) return;
-  if (const auto written = store_->write(batch, Durability::written); !written)
+Result<void> Retention::write(const StoreBatch& batch) {
+  if (batch.forgotten.empty()) return {};
+  const auto written = store_->write(batch, Durability::written);
+  if (!written) {
     book_->store_refused(written.error());
+    return written;
+  }
+  for (const JobNumber number : batch.forgotten) accounts_->forget(number);
+  return {};
+}
+
+Result<std::vector<JobRecord>> Retention::forget(std::span<const JobNumber> jobs) {
+  std::vector<JobRecord> forgotten;
+  StoreBatch batch;
+  for (const JobNumber number : jobs) {
+    auto job = store_->job(number);
+    if (!job) return std::unexpected(job.error());
+    if (*job && (*job)->leader == 0 && is_final((*job)->state) && forget(**job, batch))
+      forgotten.push_back(std::move(**job));
+  }
+  if (const auto written = write(batch); !written) return std::unexpected(written.error());
+  return forgotten;
 }
 
 void Retention::step() {
@@ -102,7 +118,7 @@ void Retention::step() {
   if (old->size() == at_once) next_ = now + std::chrono::seconds(1);
   StoreBatch batch;
   for (const JobRecord& job : *old) (void)forget(job, batch);
-  write(batch);
+  (void)write(batch);
   if (const auto fewer = store_->forget_events(settings_->keep_events); !fewer)
     book_->store_refused(fewer.error());
   if (now >= next_weighing_) begin_weighing();
@@ -127,8 +143,10 @@ void Retention::weigh_next() {
     weighing.attempts = attempts_of(job).value_or(std::vector<JobKey>{});
   }
   if (weighing.attempts.empty()) return;
-  weighing.kept.back().bytes += runner_->kept_bytes(weighing.attempts.back());
+  KeptJob& kept = weighing.kept.back();
+  kept.bytes += runner_->kept_bytes(weighing.attempts.back());
   weighing.attempts.pop_back();
+  if (weighing.attempts.empty()) accounts_->weigh(kept.number, kept.bytes);
 }
 
 void Retention::forget_large_outputs() {
@@ -146,7 +164,7 @@ void Retention::forget_large_outputs() {
   book_->event("jobs-forgotten",
                fmt::format("{} old jobs were forgotten, since outputs took more than {} MiB",
                            forgotten, settings_->keep_bytes >> 20));
-  write(batch);
+  (void)write(batch);
 }
 
 }  // namespace cleave

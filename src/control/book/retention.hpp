@@ -5,9 +5,11 @@
 // many files there are, and the loop has other things to do.
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "control/book/book.hpp"
+#include "control/node/disk_use.hpp"
 #include "control/settings.hpp"
 #include "runner/runner.hpp"
 
@@ -28,23 +30,33 @@ struct KeptJob {
 /// Forgets old jobs, with their folders, and old events.
 class Retention {
  public:
-  /// All must outlive it.
+  /// All must outlive it. `accounts` follow what is weighed and forgotten.
   Retention(Store& store, Runner& runner, Book& book, const Clock& clock,
-            const ControlSettings& settings)
-      : store_(&store), runner_(&runner), book_(&book), clock_(&clock), settings_(&settings) {}
+            const ControlSettings& settings, DiskAccounts& accounts)
+      : store_(&store),
+        runner_(&runner),
+        book_(&book),
+        clock_(&clock),
+        settings_(&settings),
+        accounts_(&accounts) {}
 
   /// Forgets what is due.
   void step();
+  /// Forgets these jobs now, but for those that have not ended or of which a folder cannot be
+  /// removed. Returned are those that went.
+  [[nodiscard]] Result<std::vector<JobRecord>> forget(std::span<const JobNumber> jobs);
+  /// Attempts that may have folders, with those of its further processes and replicas; nothing
+  /// while one of these has not ended. Each replica has attempts of its own.
+  [[nodiscard]] std::optional<std::vector<JobKey>> attempts_of(const JobRecord& job);
   /// Nothing is forgotten before: after the clock was set far forward, someone may set it right.
   void keep_all_until(Duration steady) { keep_all_until_ = steady; }
   /// When step() has something to do next.
   [[nodiscard]] Duration next() const { return next_; }
 
  private:
-  [[nodiscard]] std::optional<std::vector<JobKey>> attempts_of(const JobRecord& job);
   /// False where one of its folders cannot be removed now.
   [[nodiscard]] bool forget(const JobRecord& job, StoreBatch& batch);
-  void write(const StoreBatch& batch);
+  Result<void> write(const StoreBatch& batch);
   void begin_weighing();
   void weigh_next();
   void forget_large_outputs();
@@ -61,6 +73,7 @@ class Retention {
   Book* book_;
   const Clock* clock_;
   const ControlSettings* settings_;
+  DiskAccounts* accounts_;
   std::optional<Weighing> weighing_;
   Duration next_{}, next_weighing_{};
   Duration keep_all_until_{};

@@ -92,7 +92,8 @@ class RetentionTest : public testing::Test {
   FakeRunner runner{jobs};
   Book book{store, clock};
   ControlSettings settings;
-  Retention retention{store, runner, book, clock, settings};
+  DiskAccounts accounts;
+  Retention retention{store, runner, book, clock, settings, accounts};
 };
 
 TEST_F(RetentionTest, JobsAreKeptForTheirTime) {

@@ -399,6 +399,10 @@ void JobLifecycle::drop_over() {
   std::erase_if(node_.over, [&](JobNumber number) {
     const LiveJob* job = node_.find(number);
     if (job != nullptr && (!job->attempts.empty() || book_.has_changed(number))) return false;
+    if (job != nullptr && job->record.leader == 0 && job->record.ended) {
+      node_.disk.accounts.end(number, *job->record.ended);
+      node_.disk.unweighed.push_back(number);
+    }
     node_.jobs.erase(number);
     node_.shortage.waits.erase(number);
     return true;

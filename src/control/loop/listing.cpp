@@ -5,6 +5,7 @@
 #include "base/format.hpp"
 #include "base/human_time.hpp"
 #include "control/node/reserved_gpus.hpp"
+#include "control/verdicts/disk_verdicts.hpp"
 #include "placement/request_table.hpp"
 
 namespace cleave {
@@ -248,9 +249,28 @@ std::vector<std::string> Listing::not_gone() const {
   return all;
 }
 
+/// Attempts that are about to be stopped for it, so that somebody can do something before.
+std::vector<std::string> Listing::large_folders() const {
+  const std::int64_t most = most_of_attempt(settings_, node_.disk.rooms);
+  std::vector<std::string> all;
+  for (const auto& [key, bytes] : node_.disk.runs) {
+    const LiveJob* job = node_.find(key.job);
+    if (job == nullptr || !job->attempts.contains(key.attempt) || bytes <= most / 2) continue;
+    all.push_back(
+        fmt::format("the folder of {} takes {} MiB, and the job is stopped when it takes "
+                    "more than {} (job_files_mib)",
+                    NodeState::in_words(job->record), bytes >> 20, most >> 20));
+  }
+  return all;
+}
+
 std::vector<std::string> Listing::troubles() const {
   std::vector<std::string> all;
-  if (!book_.writes()) all.push_back(book_.trouble());
+  if (!book_.writes())
+    all.push_back(book_.trouble());
+  else
+    all = disk_troubles(node_.disk.rooms, settings_.disk_marks);
+  std::ranges::move(large_folders(), std::back_inserter(all));
   if (!brain_.trouble().empty()) all.push_back(brain_.trouble());
   std::ranges::move(shortages(), std::back_inserter(all));
   std::ranges::move(not_gone(), std::back_inserter(all));

@@ -55,6 +55,7 @@ class Listing {
   [[nodiscard]] bool has_room(const Request& request, const QueueView& queue) const;
   [[nodiscard]] std::vector<std::string> shortages() const;
   [[nodiscard]] std::vector<std::string> not_gone() const;
+  [[nodiscard]] std::vector<std::string> large_folders() const;
   [[nodiscard]] std::string closed_gpus() const;
   [[nodiscard]] std::string reserved_gpus() const;
 

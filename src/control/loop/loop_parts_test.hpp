@@ -144,7 +144,8 @@ class LoopParts : public testing::Test {
   AttemptLauncher launcher{clock, settings, node, book, processes, runner, {}};
   StepTaker steps{clock, settings, node, brain, lifecycle, gpus, launcher};
   EngineRebuild rebuild{clock, settings, node, book, brain, lifecycle, gpus};
-  UserRequests users{clock, settings, node, book, brain, lifecycle};
+  ExemptUsers exempt;
+  UserRequests users{clock, settings, node, book, brain, lifecycle, exempt};
   Listing listing{clock, settings, node, book, brain, gpus};
 
  private:

@@ -123,6 +123,12 @@ Result<void> UserRequests::check(const JobSpec& spec) {
   return {};
 }
 
+Result<void> UserRequests::check_disk(const DiskAccounts::Kept& more) const {
+  if (const auto room = may_accept(node_.disk.rooms, settings_.disk_marks); !room) return room;
+  if (exempt_ && exempt_(more.uid)) return {};
+  return may_keep(node_.disk.accounts, more.uid, more.bytes(), settings_.keep_per_user);
+}
+
 Result<JobNumber> UserRequests::submit(const NewJob& job) {
   JobRecord record;
   record.owner = job.owner;
@@ -130,6 +136,8 @@ Result<JobNumber> UserRequests::submit(const NewJob& job) {
   choose_size(record.spec, record.owner.uid);
   if (const auto fits = fit_kernel(record.spec); !fits) return std::unexpected(fits.error());
   if (const auto fine = check(record.spec); !fine) return std::unexpected(fine.error());
+  const DiskAccounts::Kept kept = kept_by(record, job.command);
+  if (const auto fits = check_disk(kept); !fits) return std::unexpected(fits.error());
   record.number = node_.last_job + 1;
   const std::int64_t records = record.places() * record.replicas();
   node_.last_job += records;
@@ -150,9 +158,12 @@ Result<JobNumber> UserRequests::submit(const NewJob& job) {
     if (rank > 0) process.leader = number;
   }
   batch.jobs = processes;
-  book_.request(std::move(batch), [this, entering = std::move(processes)]() mutable {
-    enter_job(std::move(entering));
-  });
+  UserRequest& request = book_.request(
+      std::move(batch),
+      [this, entering = std::move(processes)]() mutable { enter_job(std::move(entering)); });
+  // It counts from now on, so that many at a time do not pass the limit together.
+  node_.disk.accounts.add(number, kept);
+  request.refused = [this, number] { node_.disk.accounts.forget(number); };
   return number;
 }
 

@@ -9,6 +9,7 @@
 #include "control/loop/job_lifecycle.hpp"
 #include "control/requests.hpp"
 #include "control/settings.hpp"
+#include "control/verdicts/disk_verdicts.hpp"
 
 namespace cleave {
 
@@ -17,13 +18,14 @@ class UserRequests {
  public:
   /// All must outlive it.
   UserRequests(const Clock& clock, ControlSettings& settings, NodeState& node, Book& book,
-               Brain& brain, JobLifecycle& lifecycle)
+               Brain& brain, JobLifecycle& lifecycle, const ExemptUsers& exempt)
       : clock_(clock),
         settings_(settings),
         node_(node),
         book_(book),
         brain_(brain),
-        lifecycle_(lifecycle) {}
+        lifecycle_(lifecycle),
+        exempt_(exempt) {}
 
   // Each is as control.hpp says.
 
@@ -45,6 +47,7 @@ class UserRequests {
   [[nodiscard]] Result<void> check(const JobSpec& spec);
   [[nodiscard]] Result<void> check_mig(const JobSpec& spec) const;
   [[nodiscard]] Result<void> check_kind(const JobSpec& spec) const;
+  [[nodiscard]] Result<void> check_disk(const DiskAccounts::Kept& more) const;
   [[nodiscard]] std::size_t unfinished_jobs() const;
   [[nodiscard]] const std::string& work_out_impossible(const Request& request);
   void choose_size(JobSpec& spec, std::uint32_t uid);
@@ -59,6 +62,7 @@ class UserRequests {
   Book& book_;
   Brain& brain_;
   JobLifecycle& lifecycle_;
+  const ExemptUsers& exempt_;
   std::map<Request, std::string> impossible_;  // why no GPU here can serve it, where none can
 };
 

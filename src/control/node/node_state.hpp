@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "control/node/disk_use.hpp"
 #include "control/node/live_job.hpp"
 #include "control/node/managed_gpu.hpp"
 #include "control/node/measured_applications.hpp"
@@ -59,6 +60,7 @@ struct NodeState {
   std::deque<PastUse> past_use;              // of the latest attempts that ended, in any order
   bool paused = false;
   HostShortage shortage;
+  DiskUse disk;
   JobNumber last_job = 0;            // the highest number ever given
   std::uint64_t last_operation = 0;  // the number of the last one asked of the executor
 

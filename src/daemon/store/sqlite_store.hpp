@@ -54,6 +54,7 @@ class SqliteStore final : public Store {
   Result<std::vector<EventRecord>> events(std::int64_t after, std::optional<std::uint32_t> uid,
                                           std::size_t most) override;
   Result<std::vector<JobRecord>> ended_before(Instant time, std::size_t most) override;
+  Result<std::vector<StoredSize>> sizes(JobNumber after, std::int64_t most_bytes) override;
   Result<void> forget_events(std::size_t keep) override;
   void settle() override;
 

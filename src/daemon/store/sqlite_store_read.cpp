@@ -258,6 +258,31 @@ Result<std::vector<EventRecord>> SqliteStore::events(std::int64_t after,
                   fmt::format("{}: events", shown(file_.path().string(), 200)));
 }
 
+Result<std::vector<StoredSize>> SqliteStore::sizes(JobNumber after, std::int64_t most_bytes) {
+  constexpr std::size_t most = 1000;
+  SqliteRun run = connection_.use(
+      "SELECT number, leader, uid, attempts, CASE final WHEN 1 THEN ended_ns END,"
+      " length(CAST(wish AS BLOB))"
+      " + coalesce((SELECT length(CAST(command AS BLOB)) FROM commands WHERE job = number), 0)"
+      " FROM jobs WHERE number > ?1 ORDER BY number");
+  run.with(after);
+  std::vector<StoredSize> all;
+  std::int64_t bytes = 0;
+  while (all.size() < most && bytes < most_bytes && run.row()) {
+    StoredSize& size = all.emplace_back();
+    size.number = run.integer();
+    const JobNumber leader = run.integer();
+    size.job = leader == 0 ? size.number : leader;
+    size.uid = static_cast<std::uint32_t>(run.integer());
+    size.attempts = run.integer();
+    size.ended = run.instant_if();
+    size.bytes = run.integer();
+    bytes += size.bytes;
+  }
+  if (const auto fine = run.state(); !fine) return std::unexpected(fine.error());
+  return all;
+}
+
 Result<std::vector<JobRecord>> SqliteStore::ended_before(Instant time, std::size_t most) {
   SqliteRun run = connection_.use(fmt::format(
       "{} WHERE final = 1 AND leader = 0 AND ended_ns < ?1 ORDER BY ended_ns, number LIMIT ?2",

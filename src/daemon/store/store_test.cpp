@@ -258,6 +258,33 @@ class EveryStore : public testing::TestWithParam<const char*> {
     const auto events = store_->events(after, query.uid, most);
     ASSERT_TRUE(events) << events.error().text();
     EXPECT_TRUE(*events == plain.told(after, query.uid, most));
+    expect_same_sizes(plain, number, most);
+  }
+
+  void expect_same_sizes(const PlainStore& plain, JobNumber after, std::size_t most) {
+    const auto sizes = store_->sizes(after, static_cast<std::int64_t>(most) * 1000);
+    ASSERT_TRUE(sizes) << sizes.error().text();
+    std::int64_t bytes = 0;
+    auto next = sizes->begin();
+    for (const JobRecord& job : plain.jobs) {
+      if (job.number <= after) continue;
+      if (next == sizes->end()) {
+        EXPECT_GE(bytes, static_cast<std::int64_t>(most) * 1000) << "it ended too soon";
+        return;
+      }
+      const StoredSize& size = *next++;
+      EXPECT_EQ(std::tie(size.number, size.uid, size.attempts),
+                std::tie(job.number, job.owner.uid, job.attempts));
+      EXPECT_EQ(size.job, job.job());
+      EXPECT_EQ(size.ended, is_final(job.state) ? job.ended : std::nullopt);
+      std::int64_t least = 0;
+      for (const auto& [number, command] : plain.commands)
+        if (number == job.number)
+          for (const std::string& each : command.environment) least += std::ssize(each);
+      EXPECT_GE(size.bytes, least);
+      bytes += size.bytes;
+    }
+    EXPECT_TRUE(next == sizes->end());
   }
 
   /// One job that waits and one that is over, numbers 1 and 2.
