@@ -33,10 +33,18 @@ Result<std::unique_ptr<SqliteStore>> SqliteStore::open(const std::filesystem::pa
   return store;
 }
 
+/// On a full disk the log stays, with the room that it holds: the next daemon writes there.
 SqliteStore::~SqliteStore() {
   witness_.sync();
-  // Closing brings the log in; where somebody reads, the next daemon does.
-  if (!witness_.keep_readers_out()) static_cast<void>(connection_.keep_log_at_close(true));
+  // Closing brings the log in. Where somebody reads, the next daemon does; and on a full disk the log
+  // keeps the room that it holds.
+  if ((reserve_ && reserve_->is_needed()) || !witness_.keep_readers_out())
+    static_cast<void>(connection_.keep_log_at_close(true));
+}
+
+void SqliteStore::hold_reserve(std::int64_t bytes) {
+  reserve_.emplace(file_.path(), bytes);
+  reserve_->hold();
 }
 
 Result<void> SqliteStore::prepare(bool accepts_loss) {
@@ -109,6 +117,7 @@ Result<void> SqliteStore::hear_witness(bool counted, bool accepts_loss) {
 
 void SqliteStore::settle() {
   witness_.sync();
+  if (reserve_) reserve_->hold();
   if (unsettled_) bring_log_in();
 }
 

@@ -24,6 +24,7 @@
 #include "daemon/store/sqlite.hpp"
 #include "daemon/store/store_columns.hpp"
 #include "daemon/store/store_file.hpp"
+#include "daemon/store/store_reserve.hpp"
 #include "daemon/store/store_witness.hpp"
 
 namespace cleave {
@@ -43,6 +44,9 @@ class SqliteStore final : public Store {
 
   /// What open() found that is worth telling.
   [[nodiscard]] const std::vector<std::string>& remarks() const { return remarks_; }
+
+  /// From now on the files of the store hold so much room on the disk beyond what they need.
+  void hold_reserve(std::int64_t bytes);
 
   Result<StoreContents> load() override;
   Result<void> write(const StoreBatch& batch, Durability durability) override;
@@ -89,7 +93,8 @@ class SqliteStore final : public Store {
   void give_back_room(std::size_t pages);
   void bring_log_in();
 
-  StoreFile file_;  // let go of after the connection
+  StoreFile file_;                       // let go of after the connection
+  std::optional<StoreReserve> reserve_;  // likewise
   StoreWitness witness_;
   SqliteConnection connection_;
   std::vector<std::string> remarks_;
