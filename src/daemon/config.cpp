@@ -186,6 +186,29 @@ std::vector<SettingRow> job_settings() {
                      [](auto& to, double value) {
                        to.control.log_limit = static_cast<std::int64_t>(value * bytes_per_mib);
                      }}},
+  };
+}
+
+NumberSetting mib_setting(double least, std::int64_t ControlSettings::*place) {
+  return {least, 1e9, [place](DaemonSettings& to, double value) {
+            to.control.*place = static_cast<std::int64_t>(value * bytes_per_mib);
+          }};
+}
+
+NumberSetting percent_setting(double DiskMarks::*place) {
+  return {0, 90, [place](DaemonSettings& to, double value) {
+            to.control.disk_marks.*place = value / 100;
+          }};
+}
+
+/// What is kept on the disk, and where.
+std::vector<SettingRow> disk_settings() {
+  return {
+      {{"jobs_directory", "a folder", "\"\"",
+        "Where the folders of jobs are, with their outputs: a folder of the daemon's own, perhaps "
+        "on another file system than the state directory; empty: jobs in the state directory.",
+        after_restart},
+       TextSetting{[](DaemonSettings& to, auto value) { to.jobs_directory = std::move(value); }}},
       {{"keep_jobs_s", "a number of seconds", "604800",
         "How long a finished job is kept, with its output.", at_once},
        NumberSetting{0, 1e9,
@@ -194,9 +217,36 @@ std::vector<SettingRow> job_settings() {
         "Limit on the outputs of finished jobs; beyond it the oldest of these jobs are "
         "forgotten.",
         at_once},
-       NumberSetting{0, 1e9,
+       mib_setting(0, &ControlSettings::keep_bytes)},
+      {{"keep_user_mib", "a size in MiB", "2048",
+        "Limit on all that the jobs of one user keep, in the store and in folders, ended or not "
+        "(operators are exempt); 0: no limit. From seven eighths of it on the user's oldest ended "
+        "jobs are forgotten; a submission that would pass it is refused.",
+        at_once},
+       mib_setting(0, &ControlSettings::keep_per_user)},
+      {{"job_files_mib", "a size in MiB", "1024",
+        "How much a running job may have in its own folder beside its outputs; beyond it, or "
+        "beyond a quarter of the file system, it is cancelled. 0: no limit.",
+        at_once},
+       mib_setting(0, &ControlSettings::job_files)},
+      {{"forget_below_percent", "a number", "10",
+        "Where less of a file system's space or inodes is free, ended jobs are forgotten before "
+        "their time, the oldest of the users who keep most; 0: never. A file system counts as 50 "
+        "GiB and 2 million inodes at most.",
+        at_once},
+       percent_setting(&DiskMarks::forget)},
+      {{"refuse_below_percent", "a number", "5",
+        "Where less of a file system's space or inodes is free, likewise, no job is accepted; 0: "
+        "jobs always are.",
+        at_once},
+       percent_setting(&DiskMarks::refuse)},
+      {{"store_reserve_mib", "a size in MiB", "32",
+        "Space that the store's files hold beyond what they need, so that jobs end and are "
+        "cancelled and forgotten on a full disk; at most an eighth of the file system.",
+        after_restart},
+       NumberSetting{0, 1 << 20,
                      [](auto& to, double value) {
-                       to.control.keep_bytes = static_cast<std::int64_t>(value * bytes_per_mib);
+                       to.store_reserve = static_cast<std::int64_t>(value * bytes_per_mib);
                      }}},
       {{"keep_events", "a whole number", "100000",
         "How many events are kept; the oldest are dropped.", at_once},
@@ -309,8 +359,8 @@ std::vector<SettingRow> server_settings() {
 const std::vector<SettingRow>& setting_rows() {
   static const std::vector<SettingRow> rows = [] {
     std::vector<SettingRow> all;
-    for (auto part : {gpu_settings(), job_settings(), bound_settings(), application_settings(),
-                      user_settings(), server_settings()})
+    for (auto part : {gpu_settings(), job_settings(), disk_settings(), bound_settings(),
+                      application_settings(), user_settings(), server_settings()})
       all.insert(all.end(), part.begin(), part.end());
     return all;
   }();

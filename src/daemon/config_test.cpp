@@ -53,6 +53,11 @@ TEST(Config, TheSampleSaysTheDefaults) {
   EXPECT_EQ(read.control.keep_idle, none.control.keep_idle);
   EXPECT_EQ(read.control.log_limit, none.control.log_limit);
   EXPECT_EQ(read.control.keep_jobs, none.control.keep_jobs);
+  EXPECT_EQ(read.control.keep_bytes, none.control.keep_bytes);
+  EXPECT_EQ(read.control.keep_per_user, none.control.keep_per_user);
+  EXPECT_EQ(read.control.job_files, none.control.job_files);
+  EXPECT_EQ(read.control.disk_marks, none.control.disk_marks);
+  EXPECT_EQ(read.store_reserve, none.store_reserve);
   EXPECT_EQ(read.control.keep_events, none.control.keep_events);
   const HttpLimits &a = read.limits, &b = none.limits;
   EXPECT_EQ(std::tie(a.header_bytes, a.body_bytes, a.connections, a.connections_per_user,

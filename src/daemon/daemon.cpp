@@ -24,6 +24,7 @@
 #include "daemon/http/http_server.hpp"
 #include "daemon/http/socket_file.hpp"
 #include "daemon/job_isolation.hpp"
+#include "daemon/jobs_place.hpp"
 #include "daemon/service/service.hpp"
 #include "daemon/stop_points.hpp"
 #include "daemon/store/sqlite_store.hpp"
@@ -130,7 +131,9 @@ class RunningDaemon {
           "name the GPUs that the daemon may partition, or try simulated ones: cleaved --simulate "
           "4xA100-40GB");
     if (const auto opened = open_doors(settings); !opened) return opened;
-    auto control = Control::begin({*store_, *executor_, *runner_, owner_look_up()},
+    auto control = Control::begin({*store_, *executor_, *runner_, owner_look_up(),
+                                   [this] { return look_at_disk(places_.state, jobs_place_); },
+                                   [this](std::uint32_t uid) { return is_operator(uid); }},
                                   settings.control, moment_now());
     if (!control) return std::unexpected(control.error());
     control_ = std::move(*control);
@@ -159,12 +162,16 @@ class RunningDaemon {
     auto store = SqliteStore::open(places_.state, arguments_.accepts_loss);
     if (!store) return std::unexpected(store.error());
     for (const std::string& each : (*store)->remarks()) spdlog::warn("{}", shown(each, 500));
+    (*store)->hold_reserve(settings.store_reserve);
     store_ = std::move(*store);
     const auto stop = places_.sim_node ? stop_of_environment() : Result<AtPoint>(AtPoint{});
     if (!stop) return std::unexpected(stop.error());
+    auto jobs_place = prepare_jobs_place(places_.state, settings.jobs_directory);
+    if (!jobs_place) return std::unexpected(jobs_place.error());
+    jobs_place_ = std::move(*jobs_place);
     isolation_ = isolation_of(settings);
-    auto runner = ProcessRunner::open({(places_.state / "jobs").string(), supervise_program(),
-                                       job_descriptors_, isolation_.groups, isolation_.fenced});
+    auto runner = ProcessRunner::open({jobs_place_.string(), supervise_program(), job_descriptors_,
+                                       isolation_.groups, isolation_.fenced});
     if (!runner) return std::unexpected(runner.error());
     runner_ = std::move(*runner);
     ThreadedExecutorSettings executor_settings;
@@ -190,10 +197,19 @@ class RunningDaemon {
     return [this](const JobOwner& owner) { return owners_.owner_now(owner, moment_now().steady); };
   }
 
+  /// As the service does, for users who need not be connected.
+  bool is_operator(std::uint32_t uid) {
+    if (uid == 0 || uid == ::geteuid()) return true;
+    if (!operators_gid_) return false;
+    const auto& user = owners_.user(uid, moment_now().steady);
+    return user && std::ranges::find(user->groups, *operators_gid_) != user->groups.end();
+  }
+
   void begin_service(const DaemonSettings& settings) {
     ServiceFacts facts;
     facts.version = arguments_.version;
     facts.state_directory = places_.state.string();
+    facts.jobs_directory = jobs_place_.string();
     facts.simulated = places_.sim_node.has_value();
     facts.uid = ::geteuid();
     facts.started = moment_now().wall;
@@ -214,7 +230,10 @@ class RunningDaemon {
                                            });
   }
 
-  static ServiceSettings service_settings(const DaemonSettings& settings) {
+  ServiceSettings service_settings(const DaemonSettings& settings) {
+    operators_gid_.reset();
+    if (!settings.operators_group.empty())
+      operators_gid_ = UserBook::gid_of(settings.operators_group);
     for (const std::string& each : unknown_groups(settings))
       spdlog::warn("{}: nobody is a member of it", each);
     const std::size_t half = (settings.control.most_waiting + 1) / 2;
@@ -325,6 +344,7 @@ class RunningDaemon {
   DaemonArguments arguments_;
   DaemonConfig config_;
   DaemonPlaces places_;
+  fs::path jobs_place_;
   std::shared_ptr<const ApplicationTimes> applications_;  // as last read
   std::string applications_files_;                        // as they were then
   std::uint64_t job_descriptors_;
@@ -334,6 +354,7 @@ class RunningDaemon {
   boost::asio::io_context loop_{1};
   boost::asio::signal_set signals_;
   UserBook owners_;
+  std::optional<std::uint32_t> operators_gid_;
   std::optional<SocketFile> socket_;
   // Each uses members declared before it.
   std::unique_ptr<Store> store_;

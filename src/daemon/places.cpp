@@ -1,4 +1,3 @@
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -6,6 +5,7 @@
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "daemon/daemon.hpp"
+#include "daemon/jobs_place.hpp"
 #include "device/nvml_library.hpp"
 #include "device/state_directory.hpp"
 #include "nvmlsim/sim_node.hpp"
@@ -15,6 +15,8 @@ namespace cleave {
 namespace fs = std::filesystem;
 
 namespace {
+
+constexpr std::string_view name_state = "or name another directory with --state";
 
 bool is_root() {
   return ::geteuid() == 0;
@@ -138,24 +140,6 @@ Result<DaemonConfig> load_config(const DaemonArguments& arguments) {
   return read_config(place->string());
 }
 
-namespace {
-
-/// What another user could change there, root's daemon would believe.
-Result<void> check_owner(const fs::path& directory) {
-  struct stat facts {};
-  if (!is_root()) return {};
-  const std::string place = shown(directory.string(), 200);
-  if (::stat(directory.c_str(), &facts) != 0)
-    return fail(ErrorKind::infeasible, place, "it cannot be examined");
-  if (facts.st_uid == 0 && (facts.st_mode & (S_IWGRP | S_IWOTH)) == 0) return {};
-  return fail(ErrorKind::infeasible, place,
-              facts.st_uid == 0 ? std::string("others may write to it")
-                                : fmt::format("it belongs to another user (uid {})", facts.st_uid),
-              "chown it to root and chmod go-w it, or name another directory with --state");
-}
-
-}  // namespace
-
 Result<DaemonPlaces> prepare_places(const DaemonArguments& arguments, const DaemonConfig& config) {
   DaemonPlaces places;
   SocketQuery query = socket_query_of_process();
@@ -170,13 +154,15 @@ Result<DaemonPlaces> prepare_places(const DaemonArguments& arguments, const Daem
   places.state = *state;
   if (const auto made = make_state_directory(places.state); !made)
     return std::unexpected(made.error());
-  if (const auto owned = check_owner(places.state); !owned) return std::unexpected(owned.error());
+  if (const auto owned = check_owner(places.state, name_state); !owned)
+    return std::unexpected(owned.error());
   if (const auto chosen = choose_library(arguments, config, node, places); !chosen)
     return std::unexpected(chosen.error());
   places.ledger = places.sim_node ? *places.sim_node / "cleave" : places.state;
   if (const auto made = make_state_directory(places.ledger); !made)
     return std::unexpected(made.error());
-  if (const auto owned = check_owner(places.ledger); !owned) return std::unexpected(owned.error());
+  if (const auto owned = check_owner(places.ledger, name_state); !owned)
+    return std::unexpected(owned.error());
   const auto file = config_place(arguments);
   if (!file) return std::unexpected(file.error());
   places.config = *file;

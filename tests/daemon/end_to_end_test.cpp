@@ -409,6 +409,8 @@ TEST(DaemonEndToEnd, ADiskThatIsFullIsSaidAndPasses) {
   {
     StandOptions options;
     options.state = small.path().string() + "/state";
+    // It is the store that refuses, not what is seen of the disk before.
+    options.config = "forget_below_percent = 0\nrefuse_below_percent = 0\n";
     DaemonStand stand(options);
     const std::int64_t runs = stand.submit("-- " + job_of(0.5));
     ASSERT_TRUE(stand.wait_for_state(runs, "running"));
@@ -459,6 +461,7 @@ TEST(DaemonEndToEnd, WithoutInodesJobsWaitAndNoneFails) {
   {
     StandOptions options;
     options.state = small.path().string() + "/state";
+    options.config = "forget_below_percent = 0\nrefuse_below_percent = 0\n";
     DaemonStand stand(options);
     EXPECT_EQ(stand.over(stand.submit("-- true"))["state"], "finished");
     const std::filesystem::path fillers = small.path() / "fillers";

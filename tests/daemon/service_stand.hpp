@@ -123,6 +123,7 @@ class ServiceStand {
                      [this](std::function<void()> call) { posted_.push_back(std::move(call)); }},
         ServiceFacts{.version = "0",
                      .state_directory = state_.path().string(),
+                     .jobs_directory = (state_.path() / "jobs").string(),
                      .simulated = true,
                      .uid = daemon_uid,
                      .started = moment().wall,

@@ -25,7 +25,7 @@ namespace cleave {
 /// What clients may know of the daemon and does not change while it runs.
 struct ServiceFacts {
   std::string version;
-  std::string state_directory;
+  std::string state_directory, jobs_directory;
   bool simulated = false;
   std::uint32_t uid = 0;  // the daemon's user; root serves everybody
   Instant started{};
@@ -115,6 +115,9 @@ class Service {
   void wait_for_job(const ApiCallPtr& call);
   void cancel_job(const ApiCallPtr& call);
   void logs(const ApiCallPtr& call);
+  // service_purge.cpp
+  void purge(const ApiCallPtr& call);
+  void purge_job(const ApiCallPtr& call);
 
   void route(const ApiCallPtr& call);
   [[nodiscard]] bool knows(const ApiCallPtr& call);
@@ -141,6 +144,8 @@ class Service {
   [[nodiscard]] bool stored_piece(struct JobListing& listing);
   [[nodiscard]] bool list_piece(struct JobListing& listing);
   [[nodiscard]] bool event_piece(struct EventListing& listing);
+  [[nodiscard]] bool purge_some(struct PurgeWalk& walk);
+  [[nodiscard]] bool purge_piece(struct PurgeWalk& walk);
   [[nodiscard]] bool profile_piece(struct ProfileListing& listing);
   /// Whose things a query is about that names a user, a uid or `all`, or nobody: the client's own.
   /// The inner one is empty for all users; the outer one where the query was refused.

@@ -563,8 +563,8 @@ bool Service::output_piece(const ApiCallPtr& call, const OutputQuery& query, boo
   }
   JobOutputPiece piece;
   if (attempt > 0) {
-    auto read = read_job_output(facts_.state_directory + "/jobs", {query.process(), attempt},
-                                live->owner.uid, query.stream, query.offset, most_output);
+    auto read = read_job_output(facts_.jobs_directory, {query.process(), attempt}, live->owner.uid,
+                                query.stream, query.offset, most_output);
     if (!read) {
       call->refuse(read.error());
       return true;
