@@ -161,6 +161,55 @@ TEST(Service, ServesEveryRoute) {
   EXPECT_TRUE(cancelled["state"] == "stopping" || cancelled["state"] == "cancelled") << cancelled;
 }
 
+TEST(Service, PurgesEndedJobsOfTheUserWhoAsks) {
+  ServiceStand stand;
+  for (std::int64_t job = 1; job <= 30; ++job)
+    stand.jobs().plan({job, 1}, runs_for(milliseconds(job == 30 ? 3'600'000 : 10)));
+  for (int job = 1; job <= 30; ++job)
+    ASSERT_EQ(stand.ask(ada(), "POST", "/v1/jobs", plain_job).response->status, 201);
+  for (int i = 0; i < 600 && stand.ask(ada(), "GET", "/v1/jobs").json()["jobs"].size() > 1; ++i)
+    stand.run(milliseconds(100));
+  const auto kept = [&] { return stand.ask(ada(), "GET", "/v1/jobs?all=1").json()["jobs"].size(); };
+  ASSERT_EQ(kept(), 30U);
+  const Json would = stand.ask(ada(), "POST", "/v1/jobs/7/purge?dry_run=1").json();
+  EXPECT_EQ(would["jobs"], 1);
+  EXPECT_GE(would["bytes"], 1000);
+  EXPECT_EQ(would["dry_run"], true);
+  EXPECT_EQ(kept(), 30U);
+  EXPECT_EQ(stand.ask(ada(), "POST", "/v1/jobs/7/purge").json()["bytes"], would["bytes"]);
+  EXPECT_EQ(stand.ask(ada(), "GET", "/v1/jobs/7").response->status, 404);
+  EXPECT_EQ(stand.jobs().folders(7), 0U);
+  EXPECT_EQ(stand.ask(bob, "POST", "/v1/jobs/8/purge").response->status, 404);
+  const Asked runs = stand.ask(ada(), "POST", "/v1/jobs/30/purge");
+  EXPECT_EQ(runs.response->status, 409);
+  EXPECT_NE(runs.json()["error"]["message"].dump().find("has not ended"), std::string::npos);
+  EXPECT_EQ(stand.ask(bob, "POST", "/v1/purge?all=1").json()["jobs"], 0) << "nothing of bob's";
+  EXPECT_EQ(stand.ask(ada(), "POST", "/v1/purge?older_s=3600").json()["jobs"], 0);
+  EXPECT_EQ(stand.ask(ada(), "POST", "/v1/purge?all=1&dry_run=1").json()["jobs"], 28);
+  EXPECT_EQ(kept(), 29U);
+  const Json all = stand.ask(0, "POST", fmt::format("/v1/purge?all=1&user={}", ada())).json();
+  EXPECT_EQ(all["jobs"], 28) << "in several pieces";
+  EXPECT_EQ(all["left"], 0);
+  EXPECT_EQ(kept(), 1U);
+  EXPECT_NE(stand.audit().find("/v1/purge"), std::string::npos);
+  EXPECT_NE(stand.audit().find("28 jobs, "), std::string::npos) << stand.audit();
+}
+
+TEST(Service, APurgeGoesOnWithoutItsClient) {
+  ServiceStand stand;
+  for (std::int64_t job = 1; job <= 25; ++job) {
+    stand.jobs().plan({job, 1}, runs_for(milliseconds(10)));
+    ASSERT_EQ(stand.ask(ada(), "POST", "/v1/jobs", plain_job).response->status, 201);
+  }
+  for (int i = 0; i < 600 && !stand.ask(ada(), "GET", "/v1/jobs").json()["jobs"].empty(); ++i)
+    stand.run(milliseconds(100));
+  const Asked asked = stand.begin(ada(), "POST", "/v1/purge?all=1");
+  *asked.gone = true;
+  stand.run(milliseconds(100));
+  EXPECT_EQ(stand.ask(ada(), "GET", "/v1/jobs?all=1").json()["jobs"].size(), 0U);
+  EXPECT_NE(stand.audit().find("25 jobs, "), std::string::npos) << stand.audit();
+}
+
 TEST(Service, SaysWhatIsWrong) {
   ServiceStand stand;
   const std::string drop = fmt::format("/v1/gpus/{}/drain", 0);
@@ -179,6 +228,12 @@ TEST(Service, SaysWhatIsWrong) {
       {ada(), "GET", "/v1/jobs/1/wait", "", 404},
       {ada(), "POST", "/v1/jobs/1/cancel", "", 404},
       {ada(), "GET", "/v1/jobs/1/logs", "", 404},
+      {ada(), "POST", "/v1/jobs/1/purge", "", 404},
+      {ada(), "POST", "/v1/purge", "", 400},
+      {ada(), "POST", "/v1/purge?all=1&older_s=1", "", 400},
+      {ada(), "POST", "/v1/purge?older_s=-1", "", 400},
+      {0, "POST", "/v1/purge?all=1&user=nobody-of-this-name", "", 404},
+      {bob, "POST", "/v1/purge?all=1&user=all", "", 403},
       {ada(), "DELETE", "/v1/jobs", "", 405},
       {ada(), "HEAD", "/v1/jobs", "", 405},
       {ada(), "GET", "/v1/pause", "", 405},
