@@ -81,6 +81,14 @@ inline constexpr std::uint32_t gpm_graphics = 1, gpm_sm_activity = 2, gpm_sm_occ
 // Bits of nvmlDeviceRegisterEvents.
 inline constexpr std::uint64_t event_xid = 0x8, event_gpu_unavailable = 0x4000;
 
+// Arguments of the functions about memory errors: uncorrected ones since the driver was loaded, in
+// the caches and shared memories of an instance.
+inline constexpr std::uint32_t memory_error_uncorrected = 1, ecc_volatile = 0,
+                               memory_location_sram = 7;
+
+/// The field of nvmlDeviceGetFieldValues for what the driver asks to be done about a GPU.
+inline constexpr std::uint32_t field_recovery_action = 230;
+
 /// Argument of the functions about clocks.
 enum class ClockType : std::uint32_t { graphics = 0, sm = 1, memory = 2, video = 3 };
 
@@ -247,6 +255,16 @@ struct EventData {
 };
 static_assert(sizeof(EventData) == 32 && offsetof(EventData, gpu_instance_id) == 24);
 
+/// The value of a field.
+struct FieldValue {
+  std::uint32_t field, scope;
+  std::int64_t timestamp_us, latency_us;
+  std::uint32_t value_type;
+  Return answer;
+  std::uint64_t value;  // or anything else of up to eight bytes
+};
+static_assert(sizeof(FieldValue) == 40 && offsetof(FieldValue, value) == 32);
+
 /// Where a GPU is on the PCI bus.
 struct PciInfo {
   std::array<char, 16> bus_id_legacy;
@@ -348,6 +366,15 @@ constexpr std::uint32_t version_word(std::uint32_t version) {
   X(nvmlDeviceRegisterEvents, (Device device, std::uint64_t types, EventSet set)) \
   X(nvmlEventSetWait_v2, (EventSet set, EventData* data, std::uint32_t timeout_ms)) \
   X(nvmlEventSetFree, (EventSet set)) \
+  X(nvmlDeviceGetFieldValues, (Device device, int count, FieldValue* values)) \
+  X(nvmlDeviceGetRemappedRows, \
+    (Device device, std::uint32_t* corrected, std::uint32_t* uncorrected, std::uint32_t* pending, \
+     std::uint32_t* failed)) \
+  X(nvmlDeviceGetTotalEccErrors, \
+    (Device device, std::uint32_t error_type, std::uint32_t counter_type, std::uint64_t* count)) \
+  X(nvmlDeviceGetMemoryErrorCounter, \
+    (Device device, std::uint32_t error_type, std::uint32_t counter_type, \
+     std::uint32_t location, std::uint64_t* count)) \
   X(nvmlGpmQueryDeviceSupport, (Device device, GpmSupport* support)) \
   X(nvmlGpmSampleAlloc, (GpmSample* sample)) \
   X(nvmlGpmSampleFree, (GpmSample sample)) \

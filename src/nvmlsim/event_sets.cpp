@@ -48,7 +48,9 @@ bool next_event(Node& node, EventSetState& set, SeenEvent& seen) {
     if (event.number.load(std::memory_order_acquire) != set.read) continue;  // overwritten
     const SeenEvent copy{event.gpu.load(std::memory_order_acquire),
                          event.type.load(std::memory_order_acquire),
-                         event.data.load(std::memory_order_acquire)};
+                         event.data.load(std::memory_order_acquire),
+                         event.gpu_instance.load(std::memory_order_acquire),
+                         event.compute_instance.load(std::memory_order_acquire)};
     if (event.number.load(std::memory_order_relaxed) != set.read)
       continue;  // overwritten meanwhile
     if (copy.gpu >= node.gpus() || (set.types[copy.gpu] & copy.type) == 0) continue;

@@ -19,6 +19,7 @@ bool register_events(Node& node, std::uint64_t set, std::uint32_t gpu, std::uint
 struct SeenEvent {
   std::uint32_t gpu;
   std::uint64_t type, data;
+  std::uint32_t gpu_instance, compute_instance;
 };
 /// Returns success with the next event of the set, timeout, invalid_argument if there is no such
 /// set, or gpu_is_lost if the node was destroyed.

@@ -16,6 +16,11 @@ constexpr FaultKind kinds[] = {
      "destroying an instance of either kind answers IN_USE although nothing uses it", true},
     {Fault::mig_pending, "mig-pending",
      "a change of MIG mode stays pending (RESET_REQUIRED); 'none' counts as the reset", true},
+    {Fault::rows_pending, "rows-pending", "rows of memory are to be remapped at the next reset",
+     false},
+    {Fault::rows_failed, "rows-failed", "a remapping of rows of memory has failed", false},
+    {Fault::silent, "silent-health",
+     "the driver tells no recovery action, remapped rows or memory errors, as older ones", false},
 };
 
 }  // namespace

@@ -39,6 +39,7 @@ struct Functions {
   using Utilization = nvml::Utilization;
   using EventData = nvml::EventData;
   using GpmSample = nvml::GpmSample;
+  using FieldValue = nvml::FieldValue;
   using GpmSupport = nvml::GpmSupport;
   using DeviceAttributes = nvml::DeviceAttributes;
   using GpuInstancePlacement = nvml::GpuInstancePlacement;

@@ -105,14 +105,16 @@ InstanceNumbering Node::numbering() const {
   return static_cast<InstanceNumbering>(std::min(header_->numbering, 2U));
 }
 
-void Node::report_event(std::uint32_t gpu, std::uint64_t type, std::uint64_t data) {
+void Node::report_event(std::uint32_t gpu, const NewEvent& reported) {
   const Holding tables(header_->tables, presence_);
   const std::uint64_t number = header_->events.load(std::memory_order_relaxed) + 1;
   EventRecord& event = header_->ring[number % event_slots];
   event.number.store(0, std::memory_order_relaxed);
   event.gpu.store(gpu, std::memory_order_release);
-  event.type.store(type, std::memory_order_release);
-  event.data.store(data, std::memory_order_release);
+  event.gpu_instance.store(reported.gpu_instance, std::memory_order_release);
+  event.compute_instance.store(reported.compute_instance, std::memory_order_release);
+  event.type.store(reported.type, std::memory_order_release);
+  event.data.store(reported.data, std::memory_order_release);
   event.number.store(number, std::memory_order_release);
   header_->events.store(number, std::memory_order_release);
   header_->bell.fetch_add(1, std::memory_order_release);

@@ -59,8 +59,13 @@ class Node {
     return header_->serials.fetch_add(1, std::memory_order_relaxed) + 1;
   }
 
+  /// An event, of the whole GPU or of an instance by NVML's numbers.
+  struct NewEvent {
+    std::uint64_t type = 0, data = 0;
+    std::uint32_t gpu_instance = nvml::no_instance, compute_instance = nvml::no_instance;
+  };
   /// Appends an event and wakes all programs that wait for one.
-  void report_event(std::uint32_t gpu, std::uint64_t type, std::uint64_t data);
+  void report_event(std::uint32_t gpu, const NewEvent& event);
 
   /// Records that this program holds the MIG device handle of the compute instance in this slot,
   /// until the Node is destroyed. These three need the GPU's state lock.

@@ -108,10 +108,12 @@ struct SimFaultRow {
 };
 std::vector<SimFaultRow> sim_faults();
 /// Sets a fault from now on; with `times`, for that many calls, if it is a fault of calls. "none"
-/// ends all faults.
+/// ends all faults. A sign of the GPU's health, "xid-94", "recovery-action-1" or "memory-errors",
+/// is given once; Xids and memory errors may be of a GPU instance, by NVML's number.
 [[nodiscard]] Result<void> set_sim_fault(const std::filesystem::path& directory, int gpu,
                                          std::string_view kind,
-                                         std::optional<std::uint32_t> times = {});
+                                         std::optional<std::uint32_t> times = {},
+                                         std::optional<std::uint32_t> instance = {});
 
 /// A process on a simulated GPU as the driver sees it, from `start` until `end` or the process's
 /// death. It stays registered after this object is destroyed, and after exec.

@@ -16,7 +16,7 @@
 namespace cleave::sim {
 
 inline constexpr std::uint64_t state_magic = 0x65646f6e6d697363;  // "csimnode"
-inline constexpr std::uint32_t state_version = 3;
+inline constexpr std::uint32_t state_version = 4;
 /// The most GPU instances, and the most compute instances, on a GPU: no model has more slices.
 inline constexpr std::uint32_t instance_slots = 8;
 inline constexpr std::uint32_t most_processes = 128;  // on one GPU
@@ -76,8 +76,11 @@ enum class Fault : std::uint8_t {
   fail_destroy,
   stuck_in_use,
   mig_pending,
+  rows_pending,
+  rows_failed,
+  silent,
 };
-inline constexpr std::size_t fault_kinds = 7;
+inline constexpr std::size_t fault_kinds = 10;
 inline constexpr std::uint32_t until_mended = 0xffffffff;
 
 /// A GPU in the file: its locks, its faults and both copies of its record.
@@ -87,6 +90,10 @@ struct GpuCell {
   std::atomic<std::uint32_t> active;
   /// For each fault the calls left, until_mended, or 0: off.
   std::array<std::atomic<std::uint32_t>, fault_kinds + 1> faults;
+  std::atomic<std::uint32_t> recovery_action;  // that the driver asks for
+  /// Uncorrected memory errors since the last reset: on the whole GPU, and on one instance by the
+  /// serial of its compute instance.
+  std::atomic<std::uint64_t> errors, errors_on, errors_there;
   std::array<char, 32> model;  // its key
   Uuid uuid;
   std::array<GpuRecord, 2> records;
@@ -107,8 +114,7 @@ struct ClientRecord {
 struct EventRecord {
   std::atomic<std::uint64_t> number;  // counts from 1; the slot is number % event_slots
   std::atomic<std::uint64_t> type, data;
-  std::atomic<std::uint32_t> gpu;
-  std::uint32_t unused;
+  std::atomic<std::uint32_t> gpu, gpu_instance, compute_instance;  // NVML's numbers, or none
 };
 
 /// The beginning of the file: everything about the node that belongs to no single GPU.

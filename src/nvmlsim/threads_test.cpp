@@ -79,7 +79,7 @@ TEST(Threads, ReadEventsWholeWhileTheyAreOverwritten) {
   };
   std::thread reporter([&] {
     for (std::uint64_t data = 1; data <= last; ++data)
-      node->report_event(static_cast<std::uint32_t>(data % 2), type_of(data), data);
+      node->report_event(static_cast<std::uint32_t>(data % 2), {type_of(data), data});
   });
   std::uint64_t before = 0, torn = 0;
   while (before < last) {

@@ -21,7 +21,7 @@ struct Options {
   std::string directory, gpus, numbering = "model", mig = "on", fault;
   std::optional<std::uint64_t> seed;  // of the UUIDs
   std::uint32_t gpu = 0;
-  std::optional<std::uint32_t> times;
+  std::optional<std::uint32_t> times, instance;
   bool instant = false, check_root = false, json = false;
 };
 
@@ -161,7 +161,7 @@ Result<int> fault(const Options& options) {
     return fail(ErrorKind::bad_input, "--gpu", fmt::format("there is no GPU {}", options.gpu),
                 fmt::format("the node has {}", counted(node->gpus.size(), "GPU")));
   if (const auto set = set_sim_fault(options.directory, static_cast<int>(options.gpu),
-                                     options.fault, options.times);
+                                     options.fault, options.times, options.instance);
       !set)
     return std::unexpected(set.error());
   if (options.json) print(Json{{"gpu", options.gpu}, {"fault", options.fault}});
@@ -224,6 +224,10 @@ void add_sim_node(CommandLine& program, Run& run) {
       ->required()
       ->check(whole_number(0));
   fault_command->add_option("KIND", broken.fault, "What breaks:" + kinds)->required();
+  fault_command
+      ->add_option("--instance", broken.instance,
+                   "The GPU instance, by NVML's number, that an Xid or a memory error is of")
+      ->check(whole_number(0));
   fault_command->add_option("--times", broken.times, "Affect only the next N calls")
       ->check(whole_number(1));
 }

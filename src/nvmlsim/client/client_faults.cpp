@@ -4,6 +4,7 @@
 
 #include "base/format.hpp"
 #include "base/options.hpp"
+#include "nvmlsim/client/client_signs.hpp"
 #include "nvmlsim/client/client_view.hpp"
 #include "nvmlsim/fault_kinds.hpp"
 
@@ -18,6 +19,7 @@ void mend(sim::Node& node, std::uint32_t gpu) {
   const sim::Holding change(node.cell(gpu).change, node.presence());
   for (const sim::FaultKind& kind : sim::fault_kinds_table())
     node.cell(gpu).faults[static_cast<std::size_t>(kind.fault)].store(0);
+  sim::end_signs(node.cell(gpu));
   sim::reap(node, gpu, true);
   sim::GpuAccess access(node, gpu);
   if (access.status() != nvml::Return::success) return;
@@ -36,8 +38,8 @@ void lose(sim::Node& node, std::uint32_t gpu) {
     const sim::GpuAccess access(node, gpu);
     access.cell().faults[static_cast<std::size_t>(sim::Fault::lost)].store(sim::until_mended);
   }
-  node.report_event(gpu, nvml::event_xid, xid_fallen_off_the_bus);
-  node.report_event(gpu, nvml::event_gpu_unavailable, 0);
+  node.report_event(gpu, {nvml::event_xid, xid_fallen_off_the_bus});
+  node.report_event(gpu, {nvml::event_gpu_unavailable});
 }
 
 }  // namespace
@@ -46,13 +48,17 @@ std::vector<SimFaultRow> sim_faults() {
   std::vector<SimFaultRow> rows;
   for (const sim::FaultKind& kind : sim::fault_kinds_table())
     rows.push_back({kind.name, kind.what});
+  for (const SimFaultRow& row : sim::sign_rows()) rows.push_back(row);
   rows.push_back(
-      {mended, "ends all faults, and resets the GPU if a change of MIG mode is pending"});
+      {mended,
+       "ends all faults, and is a reset of the GPU to memory errors, the recovery action "
+       "and a pending change of MIG mode"});
   return rows;
 }
 
 Result<void> set_sim_fault(const std::filesystem::path& directory, int gpu, std::string_view kind,
-                           std::optional<std::uint32_t> times) {
+                           std::optional<std::uint32_t> times,
+                           std::optional<std::uint32_t> instance) {
   const auto node = sim::open_living(directory);
   if (!node) return std::unexpected(node.error());
   if (gpu < 0 || gpu >= static_cast<int>((*node)->gpus()))
@@ -64,6 +70,15 @@ Result<void> set_sim_fault(const std::filesystem::path& directory, int gpu, std:
     return {};
   }
   const std::string place = sim::gpu_place(directory, number);
+  if (const auto sign = sim::parse_sign(kind)) {
+    if (times)
+      return fail(ErrorKind::bad_usage, place,
+                  "a sign of the GPU's health is given once, not for calls");
+    return sim::give_sign(**node, number, *sign, instance, place);
+  }
+  if (instance)
+    return fail(ErrorKind::bad_usage, place,
+                fmt::format("'{}' is of the GPU, not of an instance", kind));
   const auto kinds = sim::fault_kinds_table();
   const auto row = std::ranges::find(kinds, kind, &sim::FaultKind::name);
   if (row == kinds.end()) return fail_at(place, no_such("fault", kind, names_of(sim_faults())));

@@ -143,7 +143,7 @@ Result<void> destroy_sim_node(const fs::path& directory) {
   if (node) {
     sim::NodeHeader& header = (*node)->header();
     header.alive.store(0);
-    (*node)->report_event(most_sim_gpus, 0, 0);  // of no GPU: wakes all that wait
+    (*node)->report_event(most_sim_gpus, {});  // of no GPU: wakes all that wait
   }
   files.push_back(described);
   for (const fs::path& file : files)

@@ -1,4 +1,4 @@
-// Events: a lost GPU is reported by an Xid 79 and as unavailable.
+// Events: Xids, of a GPU or an instance, and that a GPU is unavailable.
 
 #include "nvmlsim/event_sets.hpp"
 #include "nvmlsim/exports/exported.hpp"
@@ -40,7 +40,8 @@ Return nvmlEventSetWait_v2(EventSet set, EventData* data, std::uint32_t timeout_
   SeenEvent event{};
   const Return answer = wait_for_event(call.node(), parts.serial, timeout_ms, event);
   if (answer == success)
-    *data = {gpu_handle(event.gpu), event.type, event.data, no_instance, no_instance};
+    *data = {gpu_handle(event.gpu), event.type, event.data, event.gpu_instance,
+             event.compute_instance};
   return answer;
 }
 Return nvmlEventSetWait(EventSet set, EventData* data, std::uint32_t timeout_ms) {

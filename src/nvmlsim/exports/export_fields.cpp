@@ -1,8 +1,10 @@
-// nvmlDeviceGetFieldValues, for power and energy; every other field is not supported.
+// nvmlDeviceGetFieldValues, for power, energy and the recovery action; every other field is not
+// supported.
 
 #include <time.h>
 
 #include "nvmlsim/exports/exported.hpp"
+#include "nvmlsim/fault_kinds.hpp"
 
 namespace cleave::nvml {
 
@@ -10,15 +12,6 @@ using namespace cleave::sim;
 using enum Return;
 
 namespace {
-
-struct FieldValue {
-  std::uint32_t field, scope;
-  std::int64_t timestamp_us, latency_us;
-  std::uint32_t value_type;
-  Return answer;
-  std::uint64_t value;  // or anything else of up to eight bytes
-};
-static_assert(sizeof(FieldValue) == 40 && offsetof(FieldValue, value) == 32);
 
 constexpr std::uint32_t type_u32 = 1, type_u64 = 3;
 constexpr std::uint32_t total_energy = 83;
@@ -37,6 +30,14 @@ constexpr FieldRow power_fields[] = {
     {192, nvmlDeviceGetPowerManagementLimit},         // requested limit
 };
 
+Return recovery_action(Device device, std::uint32_t& action) {
+  return on_gpu(device, [&](const Call&, GpuAccess& access, std::uint32_t) {
+    if (is_set(access.cell(), Fault::silent)) return not_supported;
+    action = access.cell().recovery_action.load(std::memory_order_relaxed);
+    return success;
+  });
+}
+
 void answer_field(Device device, FieldValue& field) {
   timespec now{};
   ::clock_gettime(CLOCK_REALTIME, &now);
@@ -48,6 +49,13 @@ void answer_field(Device device, FieldValue& field) {
     field.answer = nvmlDeviceGetTotalEnergyConsumption(device, &field.value);
     return;
   }
+  if (field.field == field_recovery_action) {
+    std::uint32_t action = 0;
+    field.value_type = type_u32;
+    field.answer = recovery_action(device, action);
+    field.value = action;
+    return;
+  }
   const auto* row = std::ranges::find(power_fields, field.field, &FieldRow::field);
   field.value_type = type_u32;
   std::uint32_t milliwatts = 0;
@@ -57,15 +65,13 @@ void answer_field(Device device, FieldValue& field) {
 
 }  // namespace
 
-extern "C" __attribute__((visibility("default"))) Return nvmlDeviceGetFieldValues(Device device,
-                                                                                  int count,
-                                                                                  void* values) {
+Return nvmlDeviceGetFieldValues(Device device, int count, FieldValue* values) {
   const Return there =
       on_device(device, [&](const Call&, GpuAccess&, std::uint32_t, std::optional<std::size_t>) {
         return values == nullptr || count < 0 ? invalid_argument : success;
       });
   if (there == success)
-    for (int i = 0; i < count; ++i) answer_field(device, static_cast<FieldValue*>(values)[i]);
+    for (int i = 0; i < count; ++i) answer_field(device, values[i]);
   return there;
 }
 

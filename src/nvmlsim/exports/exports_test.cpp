@@ -24,7 +24,6 @@ constexpr const char* supported_names[] = {
         CLEAVE_NVML_OTHERS(CLEAVE_TEST_NAME)
 #undef CLEAVE_TEST_NAME
             "nvmlErrorString",
-    "nvmlDeviceGetFieldValues",
 };
 
 std::string text_of(const std::filesystem::path& file) {

@@ -191,14 +191,11 @@
   X(nvmlDeviceSetEccMode) \
   X(nvmlDeviceGetDefaultEccMode) \
   X(nvmlDeviceClearEccErrorCounts) \
-  X(nvmlDeviceGetTotalEccErrors) \
   X(nvmlDeviceGetDetailedEccErrors) \
-  X(nvmlDeviceGetMemoryErrorCounter) \
   X(nvmlDeviceGetSramEccErrorStatus) \
   X(nvmlDeviceGetRetiredPages) \
   X(nvmlDeviceGetRetiredPages_v2) \
   X(nvmlDeviceGetRetiredPagesPendingStatus) \
-  X(nvmlDeviceGetRemappedRows) \
   X(nvmlDeviceGetRowRemapperHistogram)
 
 // Utilisation, samples and accounting.
