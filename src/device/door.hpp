@@ -148,6 +148,16 @@ struct BusyShares {
 /// Where a count of GPM begins: with this call, or where the last one ended.
 enum class Counting : std::uint8_t { anew, on };
 
+/// What the driver says about a GPU's health; empty where this driver does not.
+struct GpuHealth {
+  std::optional<std::uint32_t> recovery_action;   // that it asks for, by NVML's number; 0: none
+  std::optional<bool> rows_pending, rows_failed;  // remapping of rows of memory
+  /// Uncorrected memory errors since the driver was loaded. With MIG on drivers count them for
+  /// instances only.
+  std::optional<std::uint64_t> uncorrected;
+  friend bool operator==(const GpuHealth&, const GpuHealth&) = default;
+};
+
 /// Something that the driver reports on its own.
 struct GpuEvent {
   enum class Kind : std::uint8_t { xid, unavailable, other };
@@ -231,6 +241,17 @@ class Door {
   [[nodiscard]] virtual DriverAnswer<std::optional<BusyShares>> busy_shares(
       GpuIndex, std::optional<GpuInstanceId>, Counting) {
     return std::unexpected(Refusal{nvml::Return::not_supported, "nvmlGpmQueryDeviceSupport"});
+  }
+
+  /// Refused with not_supported by doors that do not tell.
+  [[nodiscard]] virtual DriverAnswer<GpuHealth> health(GpuIndex) {
+    return std::unexpected(Refusal{nvml::Return::not_supported, "nvmlDeviceGetFieldValues"});
+  }
+  /// Uncorrected errors in the caches and shared memories of an instance, since the driver was
+  /// loaded; not_supported likewise.
+  [[nodiscard]] virtual DriverAnswer<std::uint64_t> uncorrected_errors(GpuIndex, GpuInstanceId,
+                                                                       ComputeInstanceId) {
+    return std::unexpected(Refusal{nvml::Return::not_supported, "nvmlDeviceGetMemoryErrorCounter"});
   }
 
   /// The next event of any GPU; empty when the time is up.

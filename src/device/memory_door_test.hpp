@@ -3,6 +3,7 @@
 // refuses whatever else a test wants refused. Tests closer to a driver use the simulated library.
 
 #include <algorithm>
+#include <deque>
 #include <functional>
 #include <map>
 #include <set>
@@ -28,6 +29,9 @@ class MemoryDoor final : public Door {
   bool used_stay = false;            // compute instances with a process cannot be destroyed
   std::vector<std::string> calls;    // made so far
   std::optional<BusyShares> shares;  // of all instances; empty: it does not count
+  std::optional<GpuHealth> tells;    // of its health; empty: as older drivers, nothing
+  std::map<GpuInstanceId, std::uint64_t> errors;  // uncorrected, of instances
+  std::deque<GpuEvent> events;                    // still to be told
   bool says_names = true;
   bool mig = true;
   std::uint32_t index = 0;  // the others are not there
@@ -198,8 +202,23 @@ class MemoryDoor final : public Door {
       return first ? std::optional<BusyShares>{} : shares;
     });
   }
+  DriverAnswer<GpuHealth> health(GpuIndex) override {
+    if (!tells) return no_way(nvml::Return::not_supported, "health");
+    return told("health", [&] { return *tells; });
+  }
+  DriverAnswer<std::uint64_t> uncorrected_errors(GpuIndex, GpuInstanceId instance,
+                                                 ComputeInstanceId) override {
+    if (!tells) return no_way(nvml::Return::not_supported, "uncorrected_errors");
+    return told("uncorrected_errors", [&] { return errors[instance]; });
+  }
   DriverAnswer<std::optional<GpuEvent>> wait_event(std::chrono::milliseconds) override {
-    return told("wait_event", [&] { return std::optional<GpuEvent>{}; });
+    return told("wait_event", [&] {
+      std::optional<GpuEvent> next;
+      if (events.empty()) return next;
+      next = events.front();
+      events.pop_front();
+      return next;
+    });
   }
 
   [[nodiscard]] DriverProfile driver_profile(const Profile& profile) const {

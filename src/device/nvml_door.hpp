@@ -64,6 +64,9 @@ class NvmlDoor : public Door {
   DriverAnswer<std::optional<BusyShares>> busy_shares(GpuIndex gpu,
                                                       std::optional<GpuInstanceId> instance,
                                                       Counting counting) override;
+  DriverAnswer<GpuHealth> health(GpuIndex gpu) override;
+  DriverAnswer<std::uint64_t> uncorrected_errors(GpuIndex gpu, GpuInstanceId instance,
+                                                 ComputeInstanceId compute) override;
   DriverAnswer<std::optional<GpuEvent>> wait_event(std::chrono::milliseconds at_most) override;
 
  private:

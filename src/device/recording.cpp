@@ -83,6 +83,7 @@ void record_reading(Door& door, std::ostream& out) {
     (void)recorder.power_limit_milliwatts(gpu);
     (void)recorder.energy_millijoules(gpu);
     (void)recorder.processes(gpu);
+    (void)recorder.health(gpu);
     const auto profiles = recorder.profiles(gpu);
     for (const DriverProfile& profile : profiles.value_or(std::vector<DriverProfile>{})) {
       (void)recorder.placements(gpu, profile.id);
@@ -92,8 +93,11 @@ void record_reading(Door& door, std::ostream& out) {
     for (const LiveGpuInstance& instance : instances.value_or(std::vector<LiveGpuInstance>{})) {
       (void)recorder.compute_profiles(gpu, instance.id);
       const auto computes = recorder.compute_instances(gpu, instance.id);
-      for (const LiveComputeInstance& each : computes.value_or(std::vector<LiveComputeInstance>{}))
+      for (const LiveComputeInstance& each :
+           computes.value_or(std::vector<LiveComputeInstance>{})) {
         (void)recorder.memory(gpu, instance.id, each.id);
+        (void)recorder.uncorrected_errors(gpu, instance.id, each.id);
+      }
     }
   }
   (void)recorder.wait_event(std::chrono::milliseconds{0});

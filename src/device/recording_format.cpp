@@ -105,6 +105,13 @@ void members(V& visit, BusyShares& x) {
   visit("dram_activity", x.dram_activity);
 }
 template <class V>
+void members(V& visit, GpuHealth& x) {
+  visit("recovery_action", x.recovery_action);
+  visit("rows_pending", x.rows_pending);
+  visit("rows_failed", x.rows_failed);
+  visit("uncorrected", x.uncorrected);
+}
+template <class V>
 void members(V& visit, GpuEvent& x) {
   visit("kind", x.kind);
   visit("gpu", x.gpu);
@@ -316,6 +323,9 @@ constexpr auto calls = std::to_array<CallRow>({
     {DoorCall::energy_millijoules, "energy_millijoules", gpu_, of<std::uint64_t>},
     {DoorCall::busy_shares, "busy_shares", gpu_ | maybe_instance_ | counting_,
      of<std::optional<BusyShares>>},
+    {DoorCall::health, "health", gpu_, of<GpuHealth>},
+    {DoorCall::uncorrected_errors, "uncorrected_errors", gpu_ | instance_ | compute_,
+     of<std::uint64_t>},
     {DoorCall::wait_event, "wait_event", time_, of<std::optional<GpuEvent>>},
 });
 

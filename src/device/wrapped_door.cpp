@@ -170,6 +170,17 @@ DriverAnswer<std::optional<BusyShares>> WrappedDoor::busy_shares(
   return pass(DoorCall::busy_shares, call, gpu, instance, counting);
 }
 
+DriverAnswer<GpuHealth> WrappedDoor::health(GpuIndex gpu) {
+  return pass(
+      DoorCall::health, [&](Door& door) { return door.health(gpu); }, gpu);
+}
+
+DriverAnswer<std::uint64_t> WrappedDoor::uncorrected_errors(GpuIndex gpu, GpuInstanceId instance,
+                                                            ComputeInstanceId compute) {
+  const auto call = [&](Door& door) { return door.uncorrected_errors(gpu, instance, compute); };
+  return pass(DoorCall::uncorrected_errors, call, gpu, instance, compute);
+}
+
 DriverAnswer<std::optional<GpuEvent>> WrappedDoor::wait_event(std::chrono::milliseconds at_most) {
   const auto call = [&](Door& door) { return door.wait_event(at_most); };
   return pass(DoorCall::wait_event, call, at_most);

@@ -38,6 +38,8 @@ enum class DoorCall : std::uint8_t {
   power_limit_milliwatts,
   energy_millijoules,
   busy_shares,
+  health,
+  uncorrected_errors,
   wait_event
 };
 
@@ -60,7 +62,8 @@ using AnyAnswer =
                  DriverAnswer<LiveGpuInstance>, DriverAnswer<std::vector<DriverComputeProfile>>,
                  DriverAnswer<std::vector<LiveComputeInstance>>, DriverAnswer<LiveComputeInstance>,
                  DriverAnswer<std::vector<LiveProcess>>, DriverAnswer<MemoryUse>,
-                 DriverAnswer<std::optional<BusyShares>>, DriverAnswer<std::optional<GpuEvent>>>;
+                 DriverAnswer<std::optional<BusyShares>>, DriverAnswer<GpuHealth>,
+                 DriverAnswer<std::optional<GpuEvent>>>;
 
 /// A door in front of another one.
 class WrappedDoor : public Door {
@@ -96,6 +99,9 @@ class WrappedDoor : public Door {
   DriverAnswer<std::optional<BusyShares>> busy_shares(GpuIndex gpu,
                                                       std::optional<GpuInstanceId> instance,
                                                       Counting counting) override;
+  DriverAnswer<GpuHealth> health(GpuIndex gpu) override;
+  DriverAnswer<std::uint64_t> uncorrected_errors(GpuIndex gpu, GpuInstanceId instance,
+                                                 ComputeInstanceId compute) override;
   DriverAnswer<std::optional<GpuEvent>> wait_event(std::chrono::milliseconds at_most) override;
 
  protected:
