@@ -7,6 +7,7 @@
 #include "control/loop/command_translator.hpp"
 #include "control/loop/disk_keeper.hpp"
 #include "control/loop/engine_rebuild.hpp"
+#include "control/loop/health_keeper.hpp"
 #include "control/loop/lease_keeper.hpp"
 #include "control/loop/listing.hpp"
 #include "control/loop/startup.hpp"
@@ -36,13 +37,14 @@ struct Control::Parts {
         lifecycle(clock, node, book, brain, doors.runner),
         commands(clock, node, book, brain, lifecycle),
         processes(clock, settings, node, book, brain, lifecycle, doors.runner),
-        gpus(clock, settings, node, book, brain, lifecycle, doors.executor),
+        health(clock, node, book, lifecycle),
+        gpus(clock, settings, node, book, brain, lifecycle, health, doors.executor),
         launcher(clock, settings, node, book, processes, doors.runner,
                  std::move(doors.look_up_owner)),
         steps(clock, settings, node, brain, lifecycle, gpus, launcher),
         rebuild(clock, settings, node, book, brain, lifecycle, gpus),
         leases(clock, node, book, brain, lifecycle),
-        users(clock, settings, node, book, brain, lifecycle, exempt),
+        users(clock, settings, node, book, brain, lifecycle, exempt, health),
         disk(clock, settings, node, book, retention, lifecycle, doors.runner,
              {std::move(doors.look_at_disk), exempt}),
         listing(clock, settings, node, book, brain, gpus) {
@@ -52,6 +54,7 @@ struct Control::Parts {
   Result<void> begin(Doors& doors);
   Result<void> know_applications(const StoreContents& contents);
   void know_past_use(const StoreContents& contents);
+  void recall_faults(const StoredSettings& stored);
   void choose_scheduler(const StoredSettings& stored);
   void advance(Moment now);
   bool round();
@@ -66,6 +69,7 @@ struct Control::Parts {
   JobLifecycle lifecycle;
   CommandTranslator commands;
   ProcessListener processes;
+  HealthKeeper health;
   GpuListener gpus;
   AttemptLauncher launcher;
   StepTaker steps;
@@ -139,9 +143,24 @@ Result<void> Control::Parts::begin(Doors& doors) {
   const bool rebooted = stored.boot && *stored.boot != settings.boot;
   if (!stored.boot || rebooted) book.note_setting(boot_key, settings.boot);
   choose_scheduler(stored);
+  node.users = stored.users;
+  health.recall(stored, rebooted);
   Startup(node, book, lifecycle, processes, rebooted).take(std::move(*contents), *found);
   disk.begin();
+  recall_faults(stored);
   return {};
+}
+
+/// Of jobs that are over nothing is kept.
+void Control::Parts::recall_faults(const StoredSettings& stored) {
+  for (const auto& [number, faults] : stored.faults) {
+    LiveJob* job = node.find(number);
+    if (job != nullptr && !is_final(job->record.state)) {
+      job->faults = faults;
+    } else {
+      book.note_setting(faults_key(number), "");
+    }
+  }
 }
 
 /// Before any job enters: it is told what is known of its application.
@@ -232,6 +251,7 @@ bool Control::Parts::round() {
   brain.settle();
   leases.take_promises();
   steps.destroy_idle_instances();
+  steps.destroy_quarantined_instances();
   steps.take();
   const bool more = book.has_effects() || !node.ended_runs.empty();
   book.commit(node);

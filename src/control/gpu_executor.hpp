@@ -71,6 +71,7 @@ struct ObservedInstance {
   Ownership owner = Ownership::unknown;
   std::vector<LiveProcess> processes;
   std::optional<MemoryUse> memory;
+  std::optional<std::uint64_t> uncorrected = {};  // memory errors; by LookAtGpu, where it is told
 };
 
 /// The GPU as it stood after an operation.
@@ -80,6 +81,7 @@ struct GpuObservation {
   std::vector<ObservedInstance> instances;  // by start
   std::vector<LiveProcess> processes;       // on the GPU with MIG off
   std::optional<std::uint32_t> power_mw;
+  GpuHealth health = {};  // by LookAtGpu
 };
 
 /// What was counted of a device; empty where a count has begun.
@@ -98,6 +100,7 @@ struct GpuNews {
   std::string made;  // by CreateOnGpu: the instance's MIG UUID
   std::vector<std::string> remarks;         // what was settled or adopted, one line each
   std::vector<CountedDevice> counted = {};  // by LookAtGpu; without those that the driver refuses
+  std::vector<GpuEvent> events = {};        // of the GPU, since the operation before
 };
 
 class GpuExecutor {

@@ -12,6 +12,9 @@ namespace {
 
 using nvml::Return;
 
+/// Of those that wait, taken with one operation; the rest is for the next.
+constexpr int most_events = 64;
+
 /// There is no such GPU now, or no driver.
 bool means_lost(Return code) {
   constexpr auto codes =
@@ -205,7 +208,29 @@ void GpuWorker::remark_once(const InstanceView& instance, std::string text, GpuN
 Result<void> GpuWorker::carry_out(const LookAtGpu& operation, GpuNews& news) {
   const auto looked = look(news);
   if (looked) count(operation, news);
+  if (looked) ask_health();
   return looked;
+}
+
+/// Also of a GPU that is lost by now: its last event may say why.
+void GpuWorker::hear_events(GpuNews& news) {
+  for (int i = 0; i < most_events; ++i) {
+    const auto event = door_->wait_event(std::chrono::milliseconds(0));
+    if (!event || !*event) return;
+    if ((*event)->gpu == index_) news.events.push_back(**event);
+  }
+}
+
+void GpuWorker::ask_health() {
+  health_ = door_->health(index_).value_or(GpuHealth{});
+  for (const InstanceView& each : changing_->view().instances) {
+    if (each.owner != Ownership::ours || each.live.computes.empty()) continue;
+    const auto errors =
+        door_->uncorrected_errors(index_, each.live.id, each.live.computes.front().id);
+    if (errors) errors_[each.live.id] = *errors;
+    // What one instance is not counted for, no other is.
+    if (!errors && never_told(errors.error())) return;
+  }
 }
 
 void GpuWorker::count(const LookAtGpu& operation, GpuNews& news) {
@@ -329,6 +354,7 @@ std::optional<GpuObservation> GpuWorker::observation() const {
   GpuObservation seen;
   seen.mig = view.mig && view.mig->current;
   seen.power_mw = view.power_mw;
+  seen.health = health_;
   if (!seen.mig) seen.processes = view.processes;
   for (const InstanceView& each : view.instances) {
     ObservedInstance one;
@@ -342,6 +368,8 @@ std::optional<GpuObservation> GpuWorker::observation() const {
     one.owner = each.owner;
     one.processes = each.processes;
     one.memory = each.memory;
+    if (const auto told = errors_.find(each.live.id); told != errors_.end())
+      one.uncorrected = told->second;
     seen.instances.push_back(std::move(one));
   }
   return seen;
@@ -356,6 +384,9 @@ GpuNews GpuWorker::carry_out(const NumberedOperation& operation) {
                .remarks = {},
                .counted = {}};
   fresh_ = false;
+  health_ = {};
+  errors_.clear();
+  hear_events(news);
   const auto lost = [&](const Error& error) {
     news.done = std::unexpected(error);
     news.observation.emplace();

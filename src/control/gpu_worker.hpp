@@ -12,6 +12,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -54,6 +55,8 @@ class GpuWorker {
   [[nodiscard]] Result<void> look(GpuNews& news);
   void tidy(GpuNews& news);
   void count(const LookAtGpu& operation, GpuNews& news);
+  void hear_events(GpuNews& news);
+  void ask_health();
   void take_away(const InstanceView& instance, GpuNews& news);
   void remark_once(const InstanceView& instance, std::string text, GpuNews& news);
 
@@ -71,10 +74,12 @@ class GpuWorker {
   Door* door_;
   GpuIdentity gpu_;
   GpuWorkerSettings settings_;
-  GpuIndex index_{};                     // where it was last found
-  std::optional<ChangingGpu> changing_;  // while the lock is held
-  bool fresh_ = false;                   // the view is of this operation
-  std::set<std::string> remarked_;       // what need not be said again
+  GpuIndex index_{};                               // where it was last found
+  std::optional<ChangingGpu> changing_;            // while the lock is held
+  bool fresh_ = false;                             // the view is of this operation
+  GpuHealth health_;                               // told in this operation
+  std::map<GpuInstanceId, std::uint64_t> errors_;  // of instances, likewise
+  std::set<std::string> remarked_;                 // what need not be said again
 };
 
 /// The GPUs of these names: indices, UUIDs, or "all"; by index, each once. Only looks. Fails where

@@ -106,6 +106,42 @@ TEST_F(WorkerOnGpu, MakesAndTakesAway) {
   EXPECT_EQ(stand->flaw(), "");
 }
 
+TEST_F(WorkerOnGpu, TellsOfItsHealth) {
+  begin("2xA100-40GB");
+  const auto give = [&](int gpu, std::string_view sign, std::optional<std::uint32_t> at = {}) {
+    EXPECT_TRUE(set_sim_fault(stand->node(), gpu, sign, {}, at));
+  };
+  const GpuNews first = ask(LookAtGpu{});
+  EXPECT_TRUE(first.events.empty());
+  EXPECT_EQ(first.observation->health, (GpuHealth{0, false, false, {}}));
+  const GpuNews made = create("3g.20gb", 4);
+  EXPECT_EQ(made.observation->health, GpuHealth{}) << "only a look asks";
+  const std::uint32_t instance = made.observation->instances[0].numbers.gpu_instance;
+  give(0, "xid-94", instance);
+  give(1, "xid-95");  // another worker's
+  give(0, "recovery-action-4");
+  give(0, "memory-errors", instance);
+  const GpuNews then = ask(LookAtGpu{});
+  ASSERT_EQ(then.events.size(), 2U);
+  EXPECT_EQ(then.events[0].data, 94U);
+  EXPECT_EQ(then.events[0].gpu_instance, GpuInstanceId{instance});
+  EXPECT_EQ(then.events[1].data, 154U);
+  EXPECT_EQ(then.observation->health, (GpuHealth{4, {}, {}, {}}));
+  EXPECT_EQ(then.observation->instances[0].uncorrected, 1U);
+  EXPECT_TRUE(ask(LookAtGpu{}).events.empty()) << "each is told once";
+  give(0, "lost");
+  const GpuNews lost = ask(LookAtGpu{});
+  EXPECT_TRUE(lost.observation->lost);
+  ASSERT_FALSE(lost.events.empty()) << "the last that it said";
+  EXPECT_EQ(lost.events[0].data, 79U);
+  give(0, "none");
+  give(0, "silent-health");
+  const GpuNews silent = ask(LookAtGpu{});
+  ASSERT_TRUE(silent.done) << text(silent);
+  EXPECT_EQ(silent.observation->health, GpuHealth{});
+  EXPECT_FALSE(silent.observation->instances[0].uncorrected);
+}
+
 TEST_F(WorkerOnGpu, ShowsProcessesAndDoesNotDestroyUnderThem) {
   begin();
   const GpuNews made = create("1g.5gb", 0);

@@ -4,12 +4,15 @@
 
 #include "base/format.hpp"
 #include "base/text.hpp"
+#include "control/book/stored_health.hpp"
 
 namespace cleave {
 
 namespace {
 
-constexpr std::string_view drained_prefix = "drained ", need_prefix = "need ";
+constexpr std::string_view drained_prefix = "drained ", need_prefix = "need ",
+                           health_prefix = "health ", faults_prefix = "faults ",
+                           user_prefix = "user ";
 
 void read_need(std::string_view rest, const std::string& value, ApplicationNeeds& needs) {
   const std::size_t space = rest.find(' ');
@@ -20,7 +23,37 @@ void read_need(std::string_view rest, const std::string& value, ApplicationNeeds
   needs[{static_cast<std::uint32_t>(*uid), std::string(rest.substr(space + 1))}] = MiB{*mib};
 }
 
+/// Nothing where the key has another prefix.
+std::optional<std::string> after(std::string_view prefix, std::string_view key) {
+  if (!key.starts_with(prefix)) return {};
+  return std::string(key.substr(prefix.size()));
+}
+
+void read_health(const std::string& key, const std::string& value, StoredSettings& parsed) {
+  if (const auto gpu = after(health_prefix, key)) parsed.conditions[*gpu] = parse_conditions(value);
+  if (const auto text = after(faults_prefix, key))
+    if (const auto job = parse_integer(*text)) parsed.faults[*job] = parse_faults(value);
+  if (const auto device = after(user_prefix, key)) {
+    const auto uid = parse_integer(value);
+    if (uid && *uid >= 0 && *uid <= UINT32_MAX)
+      parsed.users[*device] = static_cast<std::uint32_t>(*uid);
+    if (value == no_user) parsed.users[*device] = std::nullopt;
+  }
+}
+
 }  // namespace
+
+std::string health_key(const std::string& gpu) {
+  return fmt::format("{}{}", health_prefix, gpu);
+}
+
+std::string faults_key(JobNumber job) {
+  return fmt::format("{}{}", faults_prefix, job);
+}
+
+std::string user_key(const std::string& device) {
+  return fmt::format("{}{}", user_prefix, device);
+}
 
 std::string drained_key(const std::string& uuid) {
   return fmt::format("{}{}", drained_prefix, uuid);
@@ -41,6 +74,7 @@ StoredSettings parse_settings(const std::map<std::string, std::string>& settings
       parsed.drained.emplace(text.substr(drained_prefix.size()));
     if (text.starts_with(need_prefix))
       read_need(text.substr(need_prefix.size()), value, parsed.needs);
+    read_health(key, value, parsed);
   }
   return parsed;
 }

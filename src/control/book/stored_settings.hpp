@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/quantity.hpp"
+#include "control/node/gpu_conditions.hpp"
 
 namespace cleave {
 
@@ -29,6 +30,10 @@ struct StoredSettings {
   std::set<std::string> drained;  // GPUs, by UUID
   std::optional<std::string> boot, scheduler;
   ApplicationNeeds needs;
+  std::map<std::string, std::vector<GpuCondition>> conditions;  // by the GPU's UUID
+  std::map<JobNumber, std::vector<JobFault>> faults;
+  /// To whose job instances were given last, by MIG UUID; empty: to nobody's.
+  std::map<std::string, std::optional<std::uint32_t>> users;
 };
 [[nodiscard]] StoredSettings parse_settings(const std::map<std::string, std::string>& settings);
 
@@ -38,6 +43,10 @@ inline constexpr const char* paused_key = "paused";
 inline constexpr const char* boot_key = "boot";
 inline constexpr const char* scheduler_key = "scheduler";
 [[nodiscard]] std::string drained_key(const std::string& uuid);
+[[nodiscard]] std::string health_key(const std::string& gpu);
+[[nodiscard]] std::string faults_key(JobNumber job);
+[[nodiscard]] std::string user_key(const std::string& device);
+inline constexpr const char* no_user = "none";
 [[nodiscard]] std::string need_key(const UserApplication& application);
 
 }  // namespace cleave

@@ -42,7 +42,8 @@ FleetFile fleet_of(const NodeState& node) {
     GpuEntry entry;
     entry.name = fmt::format("gpu/{}", gpu.identity->index);
     entry.geometry = geometry_index(file.geometries, gpu.geometry());
-    const PlacementSet ours = gpu.ready_instances(), walls = gpu.walls - ours;
+    const PlacementSet ours = gpu.ready_instances();
+    const PlacementSet walls = (gpu.walls | gpu.quarantined_instances()) - ours;
     // One whose state is not legal takes no work (loop/engine_rebuild.cpp).
     if (!gpu.lost && gpu.geometry().legal(walls | ours)) {
       add(walls, false, entry);

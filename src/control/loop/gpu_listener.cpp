@@ -37,6 +37,7 @@ void GpuListener::hear(const GpuNews& news) {
   gpu.heard_at = clock_.steady();
   for (const std::string& remark : news.remarks) event(news.gpu, "gpu-settled", remark);
   if (gpu.hung && gpu.asked.empty()) set_hung(news.gpu, false);
+  health_.hear(news.gpu, news);
   if (news.observation && news.observation->lost) {
     lose_gpu(news.gpu);
   } else {
@@ -260,7 +261,12 @@ void GpuListener::destroyed(GpuId gpu, PlacementId placement) {
   instance_gone(gpu, placement);
 }
 
+  const std::string device = std::move(instance->second.device);
 void GpuListener::not_destroyed(GpuId id, PlacementId placement, const Error& why) {
+  if (device.empty()) return;
+  book_.note_setting(user_key(device), "");
+  node_.users.erase(device);
+  health_.gone(id, device);
   ManagedGpu& gpu = node_.gpu(id);
   event(id, "instance-stays",
         fmt::format("{} could not be destroyed: {}", node_.in_words(JobPlace{id, placement}),
@@ -271,6 +277,9 @@ void GpuListener::not_destroyed(GpuId id, PlacementId placement, const Error& wh
   }
   brain_.refused(id);
   lifecycle_.rebuild("a GPU refused");
+  if (const auto instance = gpu.instances.find(placement);
+      instance != gpu.instances.end() && gpu.quarantined_by(instance->second) != nullptr)
+    return still_quarantined(id, placement, why);
 }
 
 void GpuListener::observe(GpuId id, const GpuObservation& observation) {
@@ -282,6 +291,18 @@ void GpuListener::observe(GpuId id, const GpuObservation& observation) {
   if (was_lost) event(id, "gpu-returned", fmt::format("{} is back", node_.in_words(id)));
   if (first || was_lost || switched) lifecycle_.rebuild("a GPU has appeared or changed");
   observe_instances(id, observation);
+/// It is tried again, less and less often. The rest of the GPU goes on.
+void GpuListener::still_quarantined(GpuId id, PlacementId placement, const Error& why) {
+  ManagedInstance& instance = node_.gpu(id).instances.at(placement);
+  instance.state = ManagedInstance::State::ready;
+  instance.next_try = clock_.steady() + restart_delay(++instance.tries);
+  node_.timers.emplace(instance.next_try, JobKey{});  // of no job: the loop wakes, and tries
+  if (instance.tries == 1)
+    event(id, "instance-stays",
+          fmt::format("{} is quarantined and could not be destroyed, which is tried again: {}",
+                      node_.in_words(JobPlace{id, placement}), why.text()));
+}
+
   if (first || was_lost) close_instances(id);
 }
 
@@ -289,6 +310,7 @@ void GpuListener::observe(GpuId id, const GpuObservation& observation) {
 /// not looking.
 void GpuListener::close_instances(GpuId id) {
   const ManagedGpu& gpu = node_.gpu(id);
+  if (was_lost) health_.returned(id);
   const std::size_t gone = std::erase_if(node_.instances, [&](const auto& each) {
     InstanceRecord instance = each.second;
     if (instance.gpu != gpu.identity->uuid) return false;

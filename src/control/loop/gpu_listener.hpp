@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "control/loop/health_keeper.hpp"
 #include "control/loop/job_lifecycle.hpp"
 #include "control/settings.hpp"
 #include "control/verdicts/gpu_verdicts.hpp"
@@ -16,13 +17,14 @@ class GpuListener {
  public:
   /// All must outlive it.
   GpuListener(const Clock& clock, const ControlSettings& settings, NodeState& node, Book& book,
-              Brain& brain, JobLifecycle& lifecycle, GpuExecutor& executor)
+              Brain& brain, JobLifecycle& lifecycle, HealthKeeper& health, GpuExecutor& executor)
       : clock_(clock),
         settings_(settings),
         node_(node),
         book_(book),
         brain_(brain),
         lifecycle_(lifecycle),
+        health_(health),
         executor_(executor) {}
 
   /// All answers since the last call; then looks at GPUs whose turn it is.
@@ -52,6 +54,7 @@ class GpuListener {
   void not_made(GpuId gpu, std::optional<PlacementId> placement, const Error& why);
   void destroyed(GpuId gpu, PlacementId placement);
   void not_destroyed(GpuId gpu, PlacementId placement, const Error& why);
+  void still_quarantined(GpuId gpu, PlacementId placement, const Error& why);
   void mig_refused(GpuId gpu, const SwitchMig& mig, const Error& why);
   void instance_gone(GpuId gpu, PlacementId placement);
   void lose_instance(GpuId gpu, PlacementId placement);
@@ -67,6 +70,7 @@ class GpuListener {
   Book& book_;
   Brain& brain_;
   JobLifecycle& lifecycle_;
+  HealthKeeper& health_;
   GpuExecutor& executor_;
 };
 

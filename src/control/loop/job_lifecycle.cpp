@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/format.hpp"
+#include "control/book/stored_settings.hpp"
 
 namespace cleave {
 
@@ -403,6 +404,7 @@ void JobLifecycle::drop_over() {
       node_.disk.accounts.end(number, *job->record.ended);
       node_.disk.unweighed.push_back(number);
     }
+    if (job != nullptr && !job->faults.empty()) book_.note_setting(faults_key(number), "");
     node_.jobs.erase(number);
     node_.shortage.waits.erase(number);
     return true;

@@ -113,7 +113,7 @@ bool Listing::usable(GpuId id) const {
 PlacementSet Listing::free_places(GpuId id) const {
   const ManagedGpu& gpu = node_.gpu(id);
   if (!usable(id) || node_.occupied(id, std::nullopt)) return {};
-  PlacementSet taken = gpu.walls;
+  PlacementSet taken = gpu.walls | gpu.quarantined_instances();
   for (const auto& [placement, instance] : gpu.instances)
     if (node_.occupied(id, placement)) taken.insert(placement);
   return gpu.geometry().free(taken);
@@ -200,18 +200,28 @@ std::string Listing::closed_gpus() const {
       continue;
     }
     closed += fmt::format("; {} {}", node_.in_words(id),
-                          gpu.lost      ? "is lost"
-                          : gpu.drained ? "is drained"
-                          : gpu.hung    ? "does not answer"
-                                        : "cannot be changed now");
+                          gpu.lost                      ? "is lost"
+                          : gpu.drained                 ? "is drained"
+                          : gpu.drained_by() != nullptr ? "is drained for its health"
+                          : gpu.hung                    ? "does not answer"
+                                                        : "cannot be changed now");
   }
   return closed;
 }
 
 std::vector<GpuStatus> Listing::gpus() const {
   std::vector<GpuStatus> all;
-  for (const ManagedGpu& gpu : node_.gpus)
-    all.push_back({gpu.identity, gpu.observation, gpu.drained, gpu.lost, gpu.trouble, {}});
+  for (const GpuId id : node_.all_gpus()) {
+    const ManagedGpu& gpu = node_.gpu(id);
+    std::vector<std::string> troubles = unhealthy(id);
+    if (!gpu.trouble.empty()) troubles.insert(troubles.begin(), gpu.trouble);
+    all.push_back({gpu.identity,
+                   gpu.observation,
+                   gpu.drained || gpu.drained_by() != nullptr,
+                   gpu.lost,
+                   fmt::format("{}", fmt::join(troubles, "; ")),
+                   {}});
+  }
   for (const auto& [place, keys] : node_.occupants)
     for (const JobKey& key : keys)
       if (const LiveJob* job = node_.find(key.job))
@@ -264,6 +274,22 @@ std::vector<std::string> Listing::large_folders() const {
   return all;
 }
 
+/// Why the GPU takes no new jobs, and which instances of it are given to nobody.
+std::vector<std::string> Listing::unhealthy(GpuId id) const {
+  const ManagedGpu& gpu = node_.gpu(id);
+  std::vector<std::string> all;
+  for (const GpuCondition& each : gpu.conditions) {
+    const std::string words = cleave::in_words(each, gpu.identity->index, clock_.wall());
+    if (drains(each)) all.push_back(fmt::format("drained: {}", words));
+    if (each.device.empty()) continue;
+    const auto instance = node_.instance_of(each.device);
+    all.push_back(fmt::format(
+        "{} is quarantined: {}",
+        instance ? node_.in_words(JobPlace{id, instance->second}) : each.device, words));
+  }
+  return all;
+}
+
 std::vector<std::string> Listing::troubles() const {
   std::vector<std::string> all;
   if (!book_.writes())
@@ -283,6 +309,8 @@ std::vector<std::string> Listing::troubles() const {
           fmt::format("{}: MIG mode is {}; switch it with `cleave mig`, or set may_switch_mig",
                       node_.in_words(id), gpu.observation->mig ? "on" : "off"));
     if (!gpu.trouble.empty()) all.push_back(fmt::format("{}: {}", node_.in_words(id), gpu.trouble));
+    for (const std::string& each : unhealthy(id))
+      all.push_back(fmt::format("{}: {}", node_.in_words(id), each));
   }
   return all;
 }

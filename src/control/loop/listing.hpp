@@ -56,6 +56,7 @@ class Listing {
   [[nodiscard]] std::vector<std::string> shortages() const;
   [[nodiscard]] std::vector<std::string> not_gone() const;
   [[nodiscard]] std::vector<std::string> large_folders() const;
+  [[nodiscard]] std::vector<std::string> unhealthy(GpuId gpu) const;
   [[nodiscard]] std::string closed_gpus() const;
   [[nodiscard]] std::string reserved_gpus() const;
 

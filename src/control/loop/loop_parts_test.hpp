@@ -140,12 +140,13 @@ class LoopParts : public testing::Test {
   JobLifecycle lifecycle{clock, node, book, brain, runner};
   CommandTranslator commands{clock, node, book, brain, lifecycle};
   ProcessListener processes{clock, settings, node, book, brain, lifecycle, runner};
-  GpuListener gpus{clock, settings, node, book, brain, lifecycle, executor};
+  HealthKeeper health{clock, node, book, lifecycle};
+  GpuListener gpus{clock, settings, node, book, brain, lifecycle, health, executor};
   AttemptLauncher launcher{clock, settings, node, book, processes, runner, {}};
   StepTaker steps{clock, settings, node, brain, lifecycle, gpus, launcher};
   EngineRebuild rebuild{clock, settings, node, book, brain, lifecycle, gpus};
   ExemptUsers exempt;
-  UserRequests users{clock, settings, node, book, brain, lifecycle, exempt};
+  UserRequests users{clock, settings, node, book, brain, lifecycle, exempt, health};
   Listing listing{clock, settings, node, book, brain, gpus};
 
  private:

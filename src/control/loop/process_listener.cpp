@@ -154,7 +154,7 @@ void ProcessListener::settle_pending() {
 
 void ProcessListener::ended(LiveJob& job, std::int64_t attempt, const ProcessOutcome& outcome) {
   const EndRules rules{settings_.out_of_memory_codes,
-                       node_.place_in_words(job.attempts.at(attempt))};
+                       node_.place_in_words(job.attempts.at(attempt)), clock_.steady()};
   const AttemptVerdict verdict = judge_end(job, attempt, outcome, rules);
   const LiveAttempt& live = job.attempts.at(attempt);
   // One of several goes at the pace of the slowest, which says nothing of its own; and how long a

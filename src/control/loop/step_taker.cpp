@@ -99,7 +99,7 @@ void StepTaker::destroy_idle_instances() {
   if (!settings_.keep_idle || !brain_.active() || brain_.furnishes() || node_.paused) return;
   for (const GpuId id : node_.all_gpus()) {
     ManagedGpu& gpu = node_.gpu(id);
-    if (!gpu.steps.empty() || gpu.hung || gpu.drained) continue;
+    if (!gpu.steps.empty() || gpu.hung || gpu.drained || gpu.drained_by() != nullptr) continue;
     for (const PlacementId placement :
          idle_instances(node_, id, clock_.steady(), *settings_.keep_idle)) {
       if (brain_.rebuilding() || !gpu.steps.empty()) break;
@@ -108,5 +108,21 @@ void StepTaker::destroy_idle_instances() {
     }
   }
 }
+void StepTaker::destroy_quarantined_instances() {
+  for (const GpuId id : node_.all_gpus()) {
+    const ManagedGpu& gpu = node_.gpu(id);
+    if (gpu.conditions.empty() || gpu.hung || gpu.lost || !gpu.asked.empty()) continue;
+    const PlacementSet quarantined = gpu.quarantined_instances();
+    for (const PlacementId placement : quarantined) destroy_quarantined_instance(id, placement);
+  }
+}
+
+void StepTaker::destroy_quarantined_instance(GpuId id, PlacementId placement) {
+  ManagedInstance& instance = node_.gpu(id).instances.at(placement);
+  if (node_.occupied(id, placement) || clock_.steady() < instance.next_try) return;
+  instance.state = ManagedInstance::State::going;
+  gpus_.ask(id, DestroyOnGpu{instance.device}, placement);
+}
+
 
 }  // namespace cleave

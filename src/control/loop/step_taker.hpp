@@ -26,9 +26,13 @@ class StepTaker {
   void take();
   /// Adds steps that destroy instances which nobody has needed for as long as the settings say.
   void destroy_idle_instances();
+  /// Has instances destroyed that may not be given out, once nothing runs there. The engine takes
+  /// them for somebody else's until they are gone.
+  void destroy_quarantined_instances();
 
  private:
   void take(GpuId gpu);
+  void destroy_quarantined_instance(GpuId gpu, PlacementId placement);
   void take(GpuId gpu, const GpuStep& step);
   /// All starts of a job of several at once, where each can be taken; false: not yet.
   bool take_together(JobNumber process);

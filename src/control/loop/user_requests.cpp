@@ -266,6 +266,9 @@ void UserRequests::enter_drained(GpuId id, bool drained) {
   ManagedGpu& gpu = node_.gpu(id);
   gpu.drained = drained;
   if (drained) return brain_.tell(GpuDrained{id});
+  const bool unhealthy = gpu.drained_by() != nullptr;
+  health_.accept(id);
+  if (unhealthy) return lifecycle_.rebuild("an operator takes a GPU back");
   if (!gpu.hung) brain_.tell(GpuUndrained{id});
 }
 

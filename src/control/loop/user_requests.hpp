@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "control/loop/health_keeper.hpp"
 #include "control/loop/job_lifecycle.hpp"
 #include "control/requests.hpp"
 #include "control/settings.hpp"
@@ -18,14 +19,16 @@ class UserRequests {
  public:
   /// All must outlive it.
   UserRequests(const Clock& clock, ControlSettings& settings, NodeState& node, Book& book,
-               Brain& brain, JobLifecycle& lifecycle, const ExemptUsers& exempt)
+               Brain& brain, JobLifecycle& lifecycle, const ExemptUsers& exempt,
+               HealthKeeper& health)
       : clock_(clock),
         settings_(settings),
         node_(node),
         book_(book),
         brain_(brain),
         lifecycle_(lifecycle),
-        exempt_(exempt) {}
+        exempt_(exempt),
+        health_(health) {}
 
   // Each is as control.hpp says.
 
@@ -63,6 +66,7 @@ class UserRequests {
   Brain& brain_;
   JobLifecycle& lifecycle_;
   const ExemptUsers& exempt_;
+  HealthKeeper& health_;
   std::map<Request, std::string> impossible_;  // why no GPU here can serve it, where none can
 };
 

@@ -8,9 +8,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "control/job_record.hpp"
 #include "control/node/busy_count.hpp"
+#include "control/node/gpu_conditions.hpp"
 #include "control/node/idle_time.hpp"
 #include "control/node/measured_applications.hpp"
 #include "control/node/reported_progress.hpp"
@@ -48,6 +50,7 @@ struct LiveAttempt {
   bool watched = false;              // by this loop, since it was started
   std::optional<EndedProcess> over;  // of several: it is closed when the others have ended too
   bool shared = false;               // another attempt was in its place, as far as was watched
+  std::optional<GpuBlame> blame;     // something happened to its GPU
 };
 
 /// A job that has not ended, or one that has and of which a process is still about to. Each
@@ -70,6 +73,7 @@ struct LiveJob {
   std::int64_t not_started = 0;   // failed starts in a row
   std::int64_t short_starts = 0;  // those in a row for which the host was short of something
   std::int64_t quick_ends = 0;    // in a row, each soon after its start, after which it runs again
+  std::vector<JobFault> faults;   // of the last day, oldest first
   int meeting_port = 0;           // of several: the one that they were given; 0: none yet
   std::optional<JobVerdict> run_end;   // of several: why this run of them ends
   std::optional<Duration> not_before;  // it does not enter the queue before that

@@ -12,6 +12,7 @@
 #include "base/time.hpp"
 #include "control/gpu_executor.hpp"
 #include "control/job_record.hpp"
+#include "control/node/gpu_conditions.hpp"
 #include "model/geometry.hpp"
 
 namespace cleave {
@@ -23,7 +24,13 @@ struct ManagedInstance {
   std::string device;                          // MIG UUID, once it exists
   std::optional<JobDevice::Instance> numbers;  // the driver's, once it has been seen
   std::optional<MiB> capacity;
-  Duration idle_since{};  // on the steady clock; meaningful while no job is on it
+  Duration idle_since{};              // on the steady clock; meaningful while no job is on it
+  std::optional<std::uint32_t> user;  // of the last job that it was given to
+  bool renewed = false;               // it is being made anew, which the engine does not know
+  bool fresh = false;  // it was made and given to nobody; else, without `user`, that is unknown
+  std::optional<std::uint64_t> errors;  // uncorrected memory errors, as last told
+  std::int64_t tries = 0;               // of destroying it in a row, while it is quarantined
+  Duration next_try{};                  // on the steady clock
 };
 
 /// Work that the engine wants done on a GPU and that has not begun; in the order of its commands.
@@ -40,6 +47,7 @@ struct GpuStep {
   Kind kind{};
   PlacementId placement = 0;
   JobNumber job = 0;
+  bool renews = false;  // a create: the instance was there, and is made anew for another user
 };
 
 /// An operation that the executor has not answered.
@@ -57,7 +65,9 @@ struct ManagedGpu {
   bool hung = false;    // the driver has not answered for too long
   std::string trouble;  // why it cannot be used, or what went wrong last
   std::map<PlacementId, ManagedInstance> instances;
-  PlacementSet walls;  // instances that are not ours
+  PlacementSet walls;                    // instances that are not ours
+  std::vector<GpuCondition> conditions;  // of its health, oldest first
+  GpuHealth health;                      // what the driver last said, as far as it ever did
   std::deque<GpuStep> steps;
   std::map<std::uint64_t, AskedOperation> asked;
   Duration next_look{};
@@ -72,12 +82,32 @@ struct ManagedGpu {
     return oldest == Duration::max() ? oldest : std::max(oldest, heard_at) + patience;
   }
   [[nodiscard]] const Geometry& geometry() const { return identity->geometry->geometry(); }
-  /// Instances of ours that exist and are not being destroyed.
-  [[nodiscard]] PlacementSet ready_instances() const {
-    PlacementSet ready;
+  /// The condition for which it takes no new jobs; null: none.
+  [[nodiscard]] const GpuCondition* drained_by() const {
+    const auto found =
+        std::ranges::find_if(conditions, [](const auto& each) { return drains(each); });
+    return found == conditions.end() ? nullptr : &*found;
+  }
+  /// The condition for which this instance is given to nobody; null: none.
+  [[nodiscard]] const GpuCondition* quarantined_by(const ManagedInstance& instance) const {
+    const auto found = std::ranges::find_if(conditions, [&](const GpuCondition& each) {
+      return !each.device.empty() && each.device == instance.device;
+    });
+    return found == conditions.end() ? nullptr : &*found;
+  }
+  /// Instances of ours that exist, are not being destroyed and may be given out.
+  [[nodiscard]] PlacementSet ready_instances() const { return instances_that_are(false); }
+  /// Those that may not be given out.
+  [[nodiscard]] PlacementSet quarantined_instances() const { return instances_that_are(true); }
+
+ private:
+  [[nodiscard]] PlacementSet instances_that_are(bool quarantined) const {
+    PlacementSet all;
     for (const auto& [placement, instance] : instances)
-      if (instance.state == ManagedInstance::State::ready) ready.insert(placement);
-    return ready;
+      if (instance.state == ManagedInstance::State::ready &&
+          (quarantined_by(instance) != nullptr) == quarantined)
+        all.insert(placement);
+    return all;
   }
 };
 

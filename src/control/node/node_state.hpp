@@ -55,6 +55,9 @@ struct NodeState {
   std::set<JobNumber> new_leases;      // that have come, and were told nothing of their start
   std::set<JobNumber> counted_leases;  // of whose work something was heard
   std::map<std::string, InstanceRecord> instances;  // that exist as far as is known, by device
+  /// To whose job instances were given last, by device, as an earlier daemon wrote it; empty: to
+  /// nobody's. Of others that is not known.
+  std::map<std::string, std::optional<std::uint32_t>> users;
   MeasuredApplications applications;
   std::deque<ScoredPrediction> predictions;  // of the latest jobs that finished, oldest first
   std::deque<PastUse> past_use;              // of the latest attempts that ended, in any order

@@ -4,6 +4,7 @@
 
 #include "base/format.hpp"
 #include "base/human_time.hpp"
+#include "control/verdicts/health_verdicts.hpp"
 
 namespace cleave {
 
@@ -45,6 +46,28 @@ JobVerdict retry_or_fail(const JobRecord& job, const std::string& why, std::stri
                                 job.spec.retries + 1)};
 }
 
+/// After an attempt that failed soon after something happened to its GPU, or was stopped for that.
+JobVerdict judge_blamed(const LiveJob& job, const LiveAttempt& attempt, const std::string& why,
+                        std::optional<int> exit_code) {
+  const GpuBlame& blame = *attempt.blame;
+  if (blame.of_job)
+    return finished(JobState::failed,
+                    fmt::format("{}; the same has happened to it on another GPU, so the job is "
+                                "taken for the cause",
+                                why),
+                    exit_code);
+  const bool may_run_again = may_be_restarted(job.record.spec) || !attempt.record.began ||
+                             job.record.failures < job.record.spec.retries;
+  if (!may_run_again)
+    return finished(JobState::failed, fmt::format("{}; {}", why, ask_for_another_run), exit_code);
+  if (blame.count <= most_free_runs)
+    return {.kind = Kind::wait_again,
+            .reason = fmt::format("{}; it runs again, and no retry is counted", why)};
+  const std::string often =
+      fmt::format("{}, the {}th time within a day that this happened to it", why, blame.count);
+  return retry_or_fail(job.record, often, often, exit_code);
+}
+
 /// After an attempt that was being stopped for a reason of ours, or was lost.
 JobVerdict judge_stopped(const LiveJob& job, const LiveAttempt& attempt, AttemptEnd end,
                          const std::string& why, std::optional<int> exit_code) {
@@ -57,6 +80,7 @@ JobVerdict judge_stopped(const LiveJob& job, const LiveAttempt& attempt, Attempt
   if (end == AttemptEnd::moved && job.attempts.size() > 1) return {};
   if (end == AttemptEnd::idle) return finished(JobState::finished, why, exit_code);
   if (end != AttemptEnd::lost) return {.kind = Kind::carry_on, .reason = why};
+  if (attempt.blame && !job.record.is_replica()) return judge_blamed(job, attempt, why, exit_code);
   if (may_be_restarted(job.record.spec) || !attempt.record.began)
     return {.kind = Kind::wait_again, .reason = why};
   return retry_or_fail(job.record, why, fmt::format("{}; {}", why, ask_for_another_run), exit_code);
@@ -204,6 +228,10 @@ AttemptVerdict judge_end(const LiveJob& job, std::int64_t number, const ProcessO
     verdict.job = judge_out_of_memory(job, rules.where, *code);
   } else if (job.record.is_replica()) {
     verdict.job = judge_replica(job, outcome.lasted, fmt::format("it {}", in_words(outcome)));
+  } else if (attempt.blame && rules.now <= attempt.blame->until) {
+    verdict.end = AttemptEnd::lost;
+    verdict.why = fmt::format("{} after {}", in_words(outcome), attempt.blame->why);
+    verdict.job = judge_blamed(job, attempt, fmt::format("{} {}", subject(job), verdict.why), code);
   } else {
     const std::string why = fmt::format("{} {}", subject(job), in_words(outcome));
     verdict.job = delayed(job, outcome.lasted, retry_or_fail(job.record, why, why, code));

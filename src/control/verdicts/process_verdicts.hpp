@@ -22,6 +22,7 @@ namespace cleave {
 struct EndRules {
   std::span<const int> out_of_memory_codes;  // exit statuses that mean it, for all jobs
   std::string where;                         // the attempt ran, for people
+  Duration now{};                            // on the steady clock
 };
 
 /// The exit status, or 128 + signal; nothing where the process was not started.

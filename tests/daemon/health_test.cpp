@@ -1,0 +1,96 @@
+// Signs of a GPU's health, from the simulated driver to what people see: the daemon's own programs.
+
+#include "base/format.hpp"
+#include "daemon_stand.hpp"
+
+namespace cleave::whole {
+namespace {
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+StandOptions quick_looks() {
+  StandOptions options;
+  options.config = "look_every_s = 0.2\n";
+  return options;
+}
+
+const std::string sleeps = "cleave-job --memory 1GiB --phases cpu=60 --quiet";
+
+/// NVML's number of the instance with this UUID, and its GPU.
+std::pair<int, int> instance_of(const DaemonStand& stand, const std::string& device) {
+  const auto view = look_at_sim_node(stand.node());
+  for (std::size_t gpu = 0; gpu < view->gpus.size(); ++gpu)
+    for (const SimGpuInstanceView& each : view->gpus[gpu].instances)
+      if (!each.compute_instances.empty() && each.compute_instances[0].uuid == device)
+        return {static_cast<int>(gpu), static_cast<int>(each.id)};
+  ADD_FAILURE() << "there is no instance " << device;
+  return {0, 0};
+}
+
+std::string device_of(DaemonStand& stand, std::int64_t job) {
+  return stand.job(job)["history"].back()["device"].get<std::string>();
+}
+
+TEST(DaemonHealth, AContainedErrorMovesOneJob) {
+  DaemonStand stand(quick_looks());
+  const std::int64_t hit = stand.submit("--profile 3g.20gb --restartable -- " + sleeps);
+  const std::int64_t other = stand.submit("--profile 2g.10gb -- " + sleeps);
+  ASSERT_TRUE(stand.wait_for_state(hit, "running") && stand.wait_for_state(other, "running"));
+  const std::string device = device_of(stand, hit);
+  const auto [gpu, instance] = instance_of(stand, device);
+  EXPECT_EQ(stand
+                .run(fmt::format("sim-node fault {} --gpu {} xid-94 --instance {}", stand.node(),
+                                 gpu, instance))
+                .exit_code,
+            0);
+  ASSERT_TRUE(stand.wait_until([&] { return stand.job(hit)["attempts"] == 2; }))
+      << stand.job(hit).dump(1) << stand.events();
+  ASSERT_TRUE(stand.wait_for_state(hit, "running"));
+  const Json job = stand.job(hit);
+  EXPECT_EQ(job["history"][0]["end"], "lost");
+  EXPECT_TRUE(has(job["history"][0]["why"], "Xid 94 (contained memory error)")) << job.dump(1);
+  EXPECT_NE(device_of(stand, hit), device);
+  EXPECT_EQ(stand.job(other)["attempts"], 1);
+  EXPECT_TRUE(has(stand.events(), "instance-quarantined")) << stand.events();
+  EXPECT_TRUE(stand.wait_until([&] { return stand.get("/healthz")["status"] == "ok"; }))
+      << stand.get("/healthz").dump(1);
+}
+
+TEST(DaemonHealth, ADrainedGpuSaysWhyAndWhatBringsItBack) {
+  DaemonStand stand(quick_looks());
+  stand.fault(1, "recovery-action-1");
+  ASSERT_TRUE(stand.wait_until([&] { return stand.get("/healthz")["status"] == "degraded"; }));
+  const std::string trouble = stand.get("/healthz")["troubles"].dump();
+  EXPECT_TRUE(has(trouble, "GPU 1: drained: recovery action 1 (GPU reset)")) << trouble;
+  EXPECT_TRUE(has(trouble, "the driver no longer asking for it")) << trouble;
+  const std::int64_t first = stand.submit("--profile 7g.40gb -- " + sleeps);
+  const std::int64_t second = stand.submit("--profile 7g.40gb -- " + sleeps);
+  ASSERT_TRUE(stand.wait_for_state(first, "running"));
+  EXPECT_TRUE(stand.wait_until([&] {
+    return has(stand.reason_of(second), "GPU 1 is drained for its health");
+  })) << stand.reason_of(second);
+  EXPECT_TRUE(has(stand.run("ps").err, "recovery action 1")) << stand.run("ps").err;
+  EXPECT_TRUE(has(stand.run("gpus").out, "drained")) << stand.run("gpus").out;
+  ASSERT_EQ(stand.stop(), 0);
+  stand.start();
+  ASSERT_TRUE(stand.wait_until_ready());
+  EXPECT_TRUE(has(stand.get("/healthz")["troubles"].dump(), "recovery action 1"));
+  EXPECT_EQ(stand.state_of(second), "queued");
+  stand.fault(1, "none");
+  EXPECT_TRUE(stand.wait_for_state(second, "running"));
+  EXPECT_EQ(stand.get("/healthz")["status"], "ok") << stand.get("/healthz").dump(1);
+}
+
+TEST(DaemonHealth, AnOperatorTakesAGpuBack) {
+  DaemonStand stand(quick_looks());
+  stand.fault(0, "xid-64");
+  ASSERT_TRUE(stand.wait_until([&] { return stand.get("/healthz")["status"] == "degraded"; }));
+  EXPECT_TRUE(has(stand.get("/healthz")["troubles"].dump(), "cleave undrain 0"));
+  EXPECT_EQ(stand.run("undrain 0").exit_code, 0);
+  EXPECT_TRUE(stand.wait_until([&] { return stand.get("/healthz")["status"] == "ok"; }));
+}
+
+}  // namespace
+}  // namespace cleave::whole
