@@ -64,8 +64,10 @@ struct ControlSettings {
   std::size_t keep_profiles = 10'000;  // records of what jobs taught of their applications
   /// The operator's profile repository and trained model; null: neither.
   std::shared_ptr<const ApplicationTimes> applications;
-  std::vector<ReservedGpu> reservations;     // those of one GPU do not overlap
-  bool may_switch_mig = true;                // as the executor was told
+  std::vector<ReservedGpu> reservations;  // those of one GPU do not overlap
+  bool may_switch_mig = true;             // as the executor was told
+  /// Whether an idle instance is given to another user's job as it is; else it is made anew first.
+  bool reuse_across_users = false;
   std::string boot;                          // differs after each start of the machine
   std::vector<int> out_of_memory_codes;      // exit statuses that mean it, for all jobs
   std::vector<std::string> job_environment;  // "NAME=value" that every job gets besides its own

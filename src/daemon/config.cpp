@@ -27,7 +27,7 @@ struct TextSetting {
   std::function<void(DaemonSettings&, std::string)> set;
 };
 struct FlagSetting {
-  bool DaemonSettings::*place;
+  std::function<bool&(DaemonSettings&)> place;
 };
 struct CountSetting {
   std::int64_t least, most;
@@ -103,6 +103,11 @@ std::vector<SettingRow> gpu_settings() {
                        to.control.keep_idle.reset();
                        if (value >= 0) to.control.keep_idle = seconds_of(value);
                      }}},
+      {{"reuse_across_users", "true or false", "false",
+        "Whether an idle instance is given to another user's job as it is. If not, it is destroyed "
+        "and made again first, so that nothing in its memory remains.",
+        at_once},
+       FlagSetting{[](auto& to) -> bool& { return to.control.reuse_across_users; }}},
   };
 }
 
@@ -439,7 +444,7 @@ struct ConfigValue {
   Result<void> operator()(const FlagSetting& setting) const {
     const auto value = node.value_exact<bool>();
     if (!value) return wrong();
-    to.*setting.place = *value;
+    setting.place(to) = *value;
     return {};
   }
   Result<void> operator()(const CountSetting& setting) const {

@@ -89,6 +89,7 @@ void AttemptLauncher::start(const PlacedStep& process, std::int64_t number) {
   attempt.shared = node_.occupied(attempt.place.gpu, attempt.place.placement);
   predict(*job, attempt);
   node_.occupy(attempt.place, key);
+  note_user(attempt, job->record.owner.uid);
   book_.note(attempt.record);
   (step.kind == GpuStep::Kind::replica && job->main ? job->replica : job->main) = key.attempt;
   if (job->main == key.attempt) job->record.state = JobState::starting;
@@ -97,6 +98,18 @@ void AttemptLauncher::start(const PlacedStep& process, std::int64_t number) {
   // Where it must not run twice, the power may go right after it began.
   if (!may_be_restarted(job->record.spec)) book_.sync_next();
   if (job->record.has_process()) book_.later([this, key] { launch(key); });
+}
+
+/// Who has had an instance is known after a restart, too.
+void AttemptLauncher::note_user(const LiveAttempt& attempt, std::uint32_t uid) {
+  if (!attempt.place.placement) return;
+  auto& instances = node_.gpu(attempt.place.gpu).instances;
+  const auto instance = instances.find(*attempt.place.placement);
+  if (instance == instances.end()) return;
+  const bool same = !instance->second.fresh && instance->second.user == uid;
+  instance->second.user = uid;
+  instance->second.fresh = false;
+  if (!same) book_.note_setting(user_key(attempt.record.device), fmt::format("{}", uid));
 }
 
 /// As of now, so that what is seen later can be held against it.

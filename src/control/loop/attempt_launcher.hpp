@@ -40,6 +40,7 @@ class AttemptLauncher {
   void choose_meeting_port(JobNumber number);
   void start(const PlacedStep& process, std::int64_t attempt);
   [[nodiscard]] LiveAttempt attempt_on(GpuId gpu, const GpuStep& step) const;
+  void note_user(const LiveAttempt& attempt, std::uint32_t uid);
   void predict(const LiveJob& job, LiveAttempt& attempt) const;
   void launch(const JobKey& key);
   /// What a process of a job of several is told of the others, unless its user has said it.

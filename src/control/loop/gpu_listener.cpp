@@ -176,6 +176,9 @@ void GpuListener::made(GpuId id, PlacementId placement, const GpuNews& news) {
   instance.state = ManagedInstance::State::ready;
   instance.device = news.made;
   instance.idle_since = clock_.steady();
+  instance.fresh = true;
+  instance.renewed = false;
+  book_.note_setting(user_key(news.made), no_user);
   if (news.observation)
     for (const ObservedInstance& seen : news.observation->instances) {
       if (seen.device != news.made) continue;
@@ -199,6 +202,7 @@ void GpuListener::not_made(GpuId id, std::optional<PlacementId> placement, const
   event(
       id, "instance-refused",
       fmt::format("{} could not be made: {}", node_.in_words(JobPlace{id, placement}), why.text()));
+  const bool renewed = placement && gpu.instances[*placement].renewed;
   if (placement) gpu.instances.erase(*placement);
   // A later command to destroy it again has nothing to do any more.
   const bool destroyed_later =
@@ -229,6 +233,11 @@ void GpuListener::not_made(GpuId id, std::optional<PlacementId> placement, const
     brain_.refused(id);
     return lifecycle_.rebuild("a job could not be moved");
   }
+  if (renewed) {
+    // The engine asked for no instance there: it took the one that was.
+    brain_.refused(id);
+    return lifecycle_.rebuild("an instance was not made anew");
+  }
   if (destroyed_later && turned_away.empty()) return;
   if (destroyed_later) return lifecycle_.rebuild("an instance was not made");
   brain_.tell(CreateFailed{id, placement});
@@ -252,7 +261,12 @@ void GpuListener::instance_gone(GpuId id, PlacementId placement) {
     book_.note(known->second);
     node_.instances.erase(known);
   }
+  const std::string device = std::move(instance->second.device);
   gpu.instances.erase(instance);
+  if (device.empty()) return;
+  book_.note_setting(user_key(device), "");
+  node_.users.erase(device);
+  health_.gone(id, device);
 }
 
 void GpuListener::destroyed(GpuId gpu, PlacementId placement) {
@@ -261,13 +275,11 @@ void GpuListener::destroyed(GpuId gpu, PlacementId placement) {
   instance_gone(gpu, placement);
 }
 
-  const std::string device = std::move(instance->second.device);
 void GpuListener::not_destroyed(GpuId id, PlacementId placement, const Error& why) {
-  if (device.empty()) return;
-  book_.note_setting(user_key(device), "");
-  node_.users.erase(device);
-  health_.gone(id, device);
   ManagedGpu& gpu = node_.gpu(id);
+  if (const auto instance = gpu.instances.find(placement);
+      instance != gpu.instances.end() && gpu.quarantined_by(instance->second) != nullptr)
+    return still_quarantined(id, placement, why);
   event(id, "instance-stays",
         fmt::format("{} could not be destroyed: {}", node_.in_words(JobPlace{id, placement}),
                     why.text()));
@@ -277,20 +289,8 @@ void GpuListener::not_destroyed(GpuId id, PlacementId placement, const Error& wh
   }
   brain_.refused(id);
   lifecycle_.rebuild("a GPU refused");
-  if (const auto instance = gpu.instances.find(placement);
-      instance != gpu.instances.end() && gpu.quarantined_by(instance->second) != nullptr)
-    return still_quarantined(id, placement, why);
 }
 
-void GpuListener::observe(GpuId id, const GpuObservation& observation) {
-  ManagedGpu& gpu = node_.gpu(id);
-  const bool first = !gpu.observation.has_value(), was_lost = gpu.lost;
-  const bool switched = !first && gpu.observation->mig != observation.mig;
-  gpu.observation = observation;
-  gpu.lost = false;
-  if (was_lost) event(id, "gpu-returned", fmt::format("{} is back", node_.in_words(id)));
-  if (first || was_lost || switched) lifecycle_.rebuild("a GPU has appeared or changed");
-  observe_instances(id, observation);
 /// It is tried again, less and less often. The rest of the GPU goes on.
 void GpuListener::still_quarantined(GpuId id, PlacementId placement, const Error& why) {
   ManagedInstance& instance = node_.gpu(id).instances.at(placement);
@@ -303,6 +303,16 @@ void GpuListener::still_quarantined(GpuId id, PlacementId placement, const Error
                       node_.in_words(JobPlace{id, placement}), why.text()));
 }
 
+void GpuListener::observe(GpuId id, const GpuObservation& observation) {
+  ManagedGpu& gpu = node_.gpu(id);
+  const bool first = !gpu.observation.has_value(), was_lost = gpu.lost;
+  const bool switched = !first && gpu.observation->mig != observation.mig;
+  gpu.observation = observation;
+  gpu.lost = false;
+  if (was_lost) event(id, "gpu-returned", fmt::format("{} is back", node_.in_words(id)));
+  if (was_lost) health_.returned(id);
+  if (first || was_lost || switched) lifecycle_.rebuild("a GPU has appeared or changed");
+  observe_instances(id, observation);
   if (first || was_lost) close_instances(id);
 }
 
@@ -310,7 +320,6 @@ void GpuListener::still_quarantined(GpuId id, PlacementId placement, const Error
 /// not looking.
 void GpuListener::close_instances(GpuId id) {
   const ManagedGpu& gpu = node_.gpu(id);
-  if (was_lost) health_.returned(id);
   const std::size_t gone = std::erase_if(node_.instances, [&](const auto& each) {
     InstanceRecord instance = each.second;
     if (instance.gpu != gpu.identity->uuid) return false;
@@ -353,6 +362,10 @@ void GpuListener::found(GpuId id, PlacementId placement, const std::string& devi
   ManagedInstance& instance = gpu.instances[placement];
   instance.device = device;
   instance.idle_since = clock_.steady();
+  if (const auto user = node_.users.find(device); user != node_.users.end()) {
+    instance.user = user->second;
+    instance.fresh = !user->second;
+  }
   const Placement& where = gpu.geometry()[placement];
   const auto [known, fresh] =
       node_.instances.try_emplace(device, InstanceRecord{device,

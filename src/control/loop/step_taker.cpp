@@ -23,6 +23,7 @@ void StepTaker::take() {
 void StepTaker::take(GpuId id) {
   std::deque<GpuStep>& steps = node_.gpu(id).steps;
   for (std::size_t i = 0; i < steps.size() && !brain_.rebuilding();) {
+    if (!is_paused(steps[i].kind) && renew_first(id, i)) continue;
     if (is_paused(steps[i].kind) || !is_ready(node_, id, i) || !prepare_mig(id, steps[i].kind)) {
       ++i;
       continue;
@@ -41,6 +42,16 @@ void StepTaker::take(GpuId id) {
   }
 }
 
+bool StepTaker::renew_first(GpuId id, std::size_t i) {
+  if (settings_.reuse_across_users || !crosses_users(node_, id, i)) return false;
+  std::deque<GpuStep>& steps = node_.gpu(id).steps;
+  const PlacementId placement = steps[i].placement;
+  const auto at = steps.begin() + static_cast<std::ptrdiff_t>(i);
+  const GpuStep made = {GpuStep::Kind::create, placement, 0, true};
+  steps.insert(steps.insert(at, made), {GpuStep::Kind::destroy, placement, 0});
+  return true;
+}
+
 /// None is taken while another cannot be, so that a job never runs in part; and all know by then
 /// which devices they have.
 bool StepTaker::take_together(JobNumber process) {
@@ -51,6 +62,7 @@ bool StepTaker::take_together(JobNumber process) {
       const std::deque<GpuStep>& steps = node_.gpu(gpu).steps;
       for (std::size_t i = 0; i < steps.size(); ++i)
         if (steps[i].job == each->record.number && is_ready(node_, gpu, i) &&
+            (settings_.reuse_across_users || !crosses_users(node_, gpu, i)) &&
             mig_for(node_.gpu(gpu), steps[i].kind, false) == MigAnswer::right)
           starts.push_back({gpu, steps[i]});
     }
@@ -76,6 +88,7 @@ void StepTaker::take(GpuId gpu, const GpuStep& step) {
   auto& instances = node_.gpu(gpu).instances;
   if (step.kind == GpuStep::Kind::create) {
     instances[step.placement].state = ManagedInstance::State::making;
+    instances[step.placement].renewed = step.renews;
     return gpus_.ask(gpu, CreateOnGpu{step.placement}, step.placement);
   }
   if (step.kind == GpuStep::Kind::destroy) {
@@ -95,19 +108,6 @@ void StepTaker::hand_over(GpuId gpu, GpuStep& step) {
       fmt::format("it is moved to {}", node_.in_words(JobPlace{gpu, step.placement})));
 }
 
-void StepTaker::destroy_idle_instances() {
-  if (!settings_.keep_idle || !brain_.active() || brain_.furnishes() || node_.paused) return;
-  for (const GpuId id : node_.all_gpus()) {
-    ManagedGpu& gpu = node_.gpu(id);
-    if (!gpu.steps.empty() || gpu.hung || gpu.drained || gpu.drained_by() != nullptr) continue;
-    for (const PlacementId placement :
-         idle_instances(node_, id, clock_.steady(), *settings_.keep_idle)) {
-      if (brain_.rebuilding() || !gpu.steps.empty()) break;
-      brain_.tell(InstanceVanished{id, placement});
-      gpu.steps.push_front({GpuStep::Kind::destroy, placement, 0});
-    }
-  }
-}
 void StepTaker::destroy_quarantined_instances() {
   for (const GpuId id : node_.all_gpus()) {
     const ManagedGpu& gpu = node_.gpu(id);
@@ -124,5 +124,18 @@ void StepTaker::destroy_quarantined_instance(GpuId id, PlacementId placement) {
   gpus_.ask(id, DestroyOnGpu{instance.device}, placement);
 }
 
+void StepTaker::destroy_idle_instances() {
+  if (!settings_.keep_idle || !brain_.active() || brain_.furnishes() || node_.paused) return;
+  for (const GpuId id : node_.all_gpus()) {
+    ManagedGpu& gpu = node_.gpu(id);
+    if (!gpu.steps.empty() || gpu.hung || gpu.drained || gpu.drained_by() != nullptr) continue;
+    for (const PlacementId placement :
+         idle_instances(node_, id, clock_.steady(), *settings_.keep_idle)) {
+      if (brain_.rebuilding() || !gpu.steps.empty()) break;
+      brain_.tell(InstanceVanished{id, placement});
+      gpu.steps.push_front({GpuStep::Kind::destroy, placement, 0});
+    }
+  }
+}
 
 }  // namespace cleave

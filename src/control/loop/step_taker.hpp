@@ -34,6 +34,9 @@ class StepTaker {
   void take(GpuId gpu);
   void destroy_quarantined_instance(GpuId gpu, PlacementId placement);
   void take(GpuId gpu, const GpuStep& step);
+  /// Before an idle instance is given to another user, its memory is to be scrubbed: it is
+  /// destroyed and made again. False: the step does not need that.
+  bool renew_first(GpuId gpu, std::size_t step);
   /// All starts of a job of several at once, where each can be taken; false: not yet.
   bool take_together(JobNumber process);
   /// The place is ready: the job's process ends where it is, and the step becomes a start.

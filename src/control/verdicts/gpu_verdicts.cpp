@@ -101,6 +101,21 @@ bool is_ready(const NodeState& node, GpuId id, std::size_t i) {
   return false;
 }
 
+bool crosses_users(const NodeState& node, GpuId id, std::size_t i) {
+  const ManagedGpu& gpu = node.gpu(id);
+  const GpuStep& step = gpu.steps[i];
+  const bool starts = step.kind == GpuStep::Kind::start || step.kind == GpuStep::Kind::replica ||
+                      step.kind == GpuStep::Kind::hand_over;
+  const LiveJob* job = starts ? node.find(step.job) : nullptr;
+  if (job == nullptr || !exists(gpu, step.placement) || node.occupied(id, step.placement))
+    return false;
+  const Steps earlier(gpu.steps.begin(), gpu.steps.begin() + static_cast<std::ptrdiff_t>(i));
+  if (std::ranges::find(earlier, step.placement, &GpuStep::placement) != earlier.end())
+    return false;
+  const ManagedInstance& instance = gpu.instances.at(step.placement);
+  return !instance.fresh && instance.user != job->record.owner.uid;
+}
+
 std::vector<PlacementId> idle_instances(const NodeState& node, GpuId gpu, Duration now,
                                         Duration keep) {
   std::vector<PlacementId> idle;

@@ -37,6 +37,10 @@ enum class MigAnswer : std::uint8_t { right, wait, switch_first };
 /// create for the destroys in front of it, a start for its instance and for those that leave it.
 [[nodiscard]] bool is_ready(const NodeState& node, GpuId gpu, std::size_t step);
 
+/// Whether the step would give an idle instance, as it is, to the job of another user than had it
+/// last.
+[[nodiscard]] bool crosses_users(const NodeState& node, GpuId gpu, std::size_t step);
+
 /// Instances of ours that no job has used for `keep`.
 [[nodiscard]] std::vector<PlacementId> idle_instances(const NodeState& node, GpuId gpu,
                                                       Duration now, Duration keep);
