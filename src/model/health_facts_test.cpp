@@ -6,6 +6,10 @@
 #include <set>
 #include <string>
 
+#include "base/format.hpp"
+#include "base/places_test.hpp"
+#include "base/read_text.hpp"
+
 namespace cleave {
 namespace {
 
@@ -35,6 +39,17 @@ TEST(HealthFacts, WhatIsTakenAwayComesBack) {
     EXPECT_TRUE(takes || !fact.stops_jobs) << name(fact);
     EXPECT_TRUE(fact.reaction == HealthReaction::drain_gpu || !fact.deferred) << name(fact);
   }
+}
+
+TEST(HealthFacts, ThePageHasTheTable) {
+  const auto page = read_text(source_dir() + "/docs/health.md");
+  ASSERT_TRUE(page) << page.error().text();
+  std::string table;
+  for (const HealthFact& fact : health_facts())
+    table += fmt::format("| `{}` | {} | {}{} | {} | {} |\n", name(fact), fact.what,
+                         name(fact.reaction), fact.stops_jobs ? ", stops jobs" : "",
+                         in_words(fact.cure).empty() ? "-" : in_words(fact.cure), fact.source);
+  EXPECT_TRUE(page->ends_with(table)) << "docs/health.md should end with:\n" << table;
 }
 
 TEST(HealthFacts, RecoveryActionsOfLaterDriversShareARow) {
