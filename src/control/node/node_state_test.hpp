@@ -45,6 +45,7 @@ class NodeForTest {
     ManagedInstance& instance = state.gpu(gpu).instances[placement];
     instance.state = as;
     instance.device = "MIG-" + std::to_string(placement);
+    instance.user = 1000;  // as that of the jobs
     return instance;
   }
   /// A queued job.
