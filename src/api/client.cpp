@@ -56,12 +56,13 @@ class ApiClient::Connection {
   Connection(std::vector<SocketPlace> places, Settings settings)
       : places_(std::move(places)), settings_(std::move(settings)), socket_(context_) {}
 
+  /// `key`: of a submission; may be empty.
   Result<ApiAnswer> ask(std::string_view method, const std::string& target, const std::string& body,
-                        milliseconds patience);
+                        milliseconds patience, const std::string& key = {});
   Result<void> follow(const std::string& target, std::string& last_id,
                       const std::function<bool(const ServerEvent&)>& on_event);
 
-  bool unreachable = false, stopped = false;
+  bool unreachable = false, stopped = false, may_be_taken = false;
 
  private:
   using Request = http::request<http::string_body>;
@@ -82,7 +83,7 @@ class ApiClient::Connection {
   SystemError read_header(Parser& parser, Clock::time_point until);
   template <class Parser>
   SystemError read_whole(Parser& parser, Clock::time_point until);
-  std::unexpected<Error> broken(const SystemError& why, bool may_be_taken);
+  std::unexpected<Error> broken(const SystemError& why, bool taken_perhaps);
   Result<void> read_events(http::response_parser<http::buffer_body>& parser, std::string& last_id,
                            const std::function<bool(const ServerEvent&)>& on_event);
 
@@ -245,12 +246,12 @@ SystemError ApiClient::Connection::read_whole(Parser& parser, Clock::time_point 
   return run(until, outcome, done);
 }
 
-std::unexpected<Error> ApiClient::Connection::broken(const SystemError& why, bool may_be_taken) {
+std::unexpected<Error> ApiClient::Connection::broken(const SystemError& why, bool taken_perhaps) {
   close();
   if (stopped) return fail(ErrorKind::infeasible, where_, "interrupted");
   unreachable = true;
   std::string remedy =
-      may_be_taken
+      taken_perhaps
           ? "the request may have been carried out: check with `cleave ps` before you try again"
           : "check that it still runs, and try again";
   if (why == asio::error::timed_out)
@@ -271,10 +272,12 @@ std::unexpected<Error> ApiClient::Connection::broken(const SystemError& why, boo
 }
 
 Result<ApiAnswer> ApiClient::Connection::ask(std::string_view method, const std::string& target,
-                                             const std::string& body, milliseconds patience) {
-  unreachable = stopped = false;
-  const bool may_be_repeated = method != "POST" || target != "/v1/jobs";
-  const Request request = request_of(method, target, body);
+                                             const std::string& body, milliseconds patience,
+                                             const std::string& key) {
+  unreachable = stopped = may_be_taken = false;
+  const bool may_be_repeated = method != "POST" || target != "/v1/jobs" || !key.empty();
+  Request request = request_of(method, target, body);
+  if (!key.empty()) request.set("Idempotency-Key", key);
   const auto until = Clock::now() + settings_.patience + patience;
   for (bool first = true;; first = false) {
     const bool was_kept = kept();
@@ -291,6 +294,7 @@ Result<ApiAnswer> ApiClient::Connection::ask(std::string_view method, const std:
     if (failed) {
       const bool again = first && was_kept && may_be_repeated && failed != asio::error::timed_out;
       auto error = broken(written && !stopped ? written : failed, !may_be_repeated);
+      may_be_taken = unreachable;
       if (!again || !unreachable) return error;
       unreachable = false;
       continue;
@@ -383,6 +387,10 @@ Result<Json> ApiClient::ask_json(std::string_view method, const std::string& tar
   return document;
 }
 
+Result<ApiAnswer> ApiClient::submit(const std::string& body, const std::string& key) {
+  return connection_->ask("POST", "/v1/jobs", body, {}, key);
+}
+
 Result<void> ApiClient::follow(const std::string& target, std::string& last_id,
                                const std::function<bool(const ServerEvent&)>& on_event) {
   return connection_->follow(target, last_id, on_event);
@@ -390,6 +398,10 @@ Result<void> ApiClient::follow(const std::string& target, std::string& last_id,
 
 bool ApiClient::unreachable() const {
   return connection_->unreachable;
+}
+
+bool ApiClient::may_be_taken() const {
+  return connection_->may_be_taken;
 }
 
 bool ApiClient::stopped() const {

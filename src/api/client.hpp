@@ -52,7 +52,7 @@ class ApiClient {
   /// error where it refuses.
   ///
   /// A question whose connection breaks is asked once more where that does no harm: a submission is
-  /// not, once any of it was sent, since it may have been taken.
+  /// not, once any of it was sent, since it may have been taken. One with a key (submit) is.
   [[nodiscard]] Result<ApiAnswer> ask(std::string_view method, const std::string& target,
                                       const std::string& body = {},
                                       std::chrono::milliseconds patience = {});
@@ -60,6 +60,10 @@ class ApiClient {
   [[nodiscard]] Result<Json> ask_json(std::string_view method, const std::string& target,
                                       const std::string& body = {},
                                       std::chrono::milliseconds patience = {});
+
+  /// Submits a job under this key, so that it is taken once however often this is called; the
+  /// answer's status is 200 where it had been taken before, else 201.
+  [[nodiscard]] Result<ApiAnswer> submit(const std::string& body, const std::string& key);
 
   /// Follows server-sent events until `on_event` says false, the stream ends or breaks (an error),
   /// or `stop`. `last_id` is sent as Last-Event-ID where it is not empty, and kept up to date, so
@@ -70,6 +74,9 @@ class ApiClient {
   /// Whether the last failure was that no daemon answered, or its connection broke: it may be back
   /// soon.
   [[nodiscard]] bool unreachable() const;
+  /// Whether the last question had been sent, or a part of it, when its connection broke: it may
+  /// have been carried out.
+  [[nodiscard]] bool may_be_taken() const;
   /// Whether the last failure was that `stop` said so.
   [[nodiscard]] bool stopped() const;
 

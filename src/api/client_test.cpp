@@ -72,6 +72,30 @@ TEST_F(Clients, AskOnceMoreWhereThatDoesNoHarm) {
   EXPECT_EQ(times, 2) << "not a second time";
 }
 
+TEST_F(Clients, SubmitWithAKeyOnceMore) {
+  std::vector<std::string> heads;
+  std::mutex heads_mutex;
+  StubDaemon daemon(socket(), [&](const StubRequest& request) {
+    const std::lock_guard lock(heads_mutex);
+    heads.push_back(request.head);
+    return heads.size() == 2 || heads.size() == 4 ? StubReply{200, {}, {}, false, "HTTP", {}}
+                                                  : StubReply{201, "{}", {}, false, {}, {}};
+  });
+  ApiClient asking = client();
+  EXPECT_TRUE(asking.submit("{}", "first"));
+  EXPECT_TRUE(asking.submit("{}", "second")) << "the connection broke, and it was sent again";
+  ASSERT_EQ(heads.size(), 3U);
+  EXPECT_NE(heads[0].find("Idempotency-Key: first\r\n"), std::string::npos) << heads[0];
+  for (const std::size_t each : {1U, 2U})
+    EXPECT_NE(heads[each].find("Idempotency-Key: second\r\n"), std::string::npos) << heads[each];
+  ApiClient fresh = client();
+  EXPECT_FALSE(fresh.submit("{}", "third")) << "on a new connection the caller decides";
+  EXPECT_TRUE(fresh.may_be_taken());
+  EXPECT_TRUE(fresh.submit("{}", "third"));
+  EXPECT_FALSE(fresh.may_be_taken());
+  daemon.drop_connections();
+}
+
 TEST_F(Clients, SayWhatTheDaemonRefuses) {
   StubDaemon daemon(socket(), [](const StubRequest&) {
     return StubReply{404,

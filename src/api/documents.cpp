@@ -139,6 +139,8 @@ void check_service(JsonReader& in, Submission& submission) {
   refuse_for_kind(in, "service", submission);
   if (submission.expected)
     in.refuse("expected_s", "a service runs until it is cancelled", "leave it out");
+  if (submission.time_limit)
+    in.refuse("time_limit_s", "a service runs until it is cancelled", "leave it out");
   if (submission.retries != 0)
     in.refuse("retries", "replicas are started again however they end", "leave it out");
   if (submission.progress != Keeps::unsaid && submission.progress != Keeps::stateless)

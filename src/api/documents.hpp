@@ -76,6 +76,7 @@ struct ApiJob {
   std::int64_t priority = 0;
   bool restartable = false, movable = false;
   std::optional<std::string> progress;  // a word, perhaps one of a later daemon
+  std::optional<Duration> time_limit;
   std::optional<Instant> deadline_at, submitted_at, started_at, ended_at, expected_end_at;
   std::optional<std::string> expected_by;  // a word, perhaps one of a later daemon
   std::int64_t attempts = 0, early_restarts = 0;
@@ -94,6 +95,7 @@ struct ApiJob {
   std::vector<std::string> command;
   std::string directory;
   std::vector<ApiAttempt> history;
+  std::int64_t history_left_out = 0;  // older attempts
   std::vector<ApiProcess> processes;  // of several places or a service, by rank
   friend bool operator==(const ApiJob&, const ApiJob&) = default;
 
@@ -299,6 +301,8 @@ inline constexpr auto fields_of<ApiJob> = std::tuple{
           {.help = "What it keeps of its work when it is moved, stopped or lost",
            .words = std::span(words_of_keeps).subspan(1)}),
     field("deadline_at", &ApiJob::deadline_at, {.help = "When it should be done"}),
+    field("time_limit_s", &ApiJob::time_limit,
+          {.help = "Seconds for which it may run; null: no limit", .use = FieldUse::whole}),
     field("command", &ApiJob::command,
           {.help = "The program and its arguments", .use = FieldUse::whole}),
     field("directory", &ApiJob::directory,
@@ -349,8 +353,12 @@ inline constexpr auto fields_of<ApiJob> = std::tuple{
           {.help = "Profile on which its latest attempt runs or ran; `none`: a whole GPU"}),
     field("energy_j", &ApiJob::energy, {.help = "Always null: energy is not measured yet"}),
     field("history", &ApiJob::history,
-          {.help = "Its attempts, oldest first; of a job of several places those of its first "
-                   "process",
+          {.help = "Its latest attempts, oldest first; of a job of several places those of its "
+                   "first process",
+           .use = FieldUse::whole}),
+    field("history_left_out", &ApiJob::history_left_out,
+          {.help = "Number of older attempts, of which nothing is kept",
+           .least = 0,
            .use = FieldUse::whole}),
     field("processes", &ApiJob::processes,
           {.help = "Of a job of several places its processes, of a service its replicas, by rank",

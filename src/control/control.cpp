@@ -273,9 +273,18 @@ Duration Control::wake_at() const {
 
 // The users' side.
 
+Result<std::optional<KeyedJob>> Control::submitted_with(std::uint32_t uid, const std::string& key) {
+  return parts_->users.submitted_with(uid, key);
+}
+
 Result<JobNumber> Control::submit(const NewJob& job, Moment now) {
   parts_->advance(now);
   return parts_->users.submit(job);
+}
+
+void Control::wait_for_store(Moment now) {
+  parts_->advance(now);
+  parts_->book.request({}, [] {});
 }
 
 Result<void> Control::cancel(JobNumber job, const std::string& by, Moment now, CancelGrace grace) {

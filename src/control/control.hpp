@@ -81,7 +81,12 @@ class Control {
   // Requests of users. Each is refused at once, or taken and done with the next step;
   // last_request() after the call is the number under which answered() tells when the store has it.
 
+  /// The job of this user that was submitted with this key; ask before a submission with one.
+  [[nodiscard]] Result<std::optional<KeyedJob>> submitted_with(std::uint32_t uid,
+                                                               const std::string& key);
   [[nodiscard]] Result<JobNumber> submit(const NewJob& job, Moment now);
+  /// Asks for nothing: it is answered when the requests before it are.
+  void wait_for_store(Moment now);
   /// Stops it where it runs; one that is being stopped already, after no longer than this. It is no
   /// failure that a job is final, or not there.
   [[nodiscard]] Result<void> cancel(JobNumber job, const std::string& by, Moment now,

@@ -6,8 +6,8 @@
 //
 // It also holds its caller to what the face promises, and throws std::logic_error where that is
 // broken: event numbers without a gap, attempts of known jobs only, a final job stays final and has
-// ended, no number is given twice, a command with a job's first record and only then, a spec that
-// never changes, and nothing forgotten but what is final.
+// ended, no number and no key is given twice, a command with a job's first record and only then, a
+// spec that never changes, and nothing forgotten but what is final.
 
 #include <algorithm>
 #include <deque>
@@ -76,6 +76,7 @@ class FakeStore final : public Store {
   Result<void> write(const StoreBatch& batch, Durability durability) override;
   Result<std::optional<JobRecord>> job(JobNumber number) override;
   Result<std::optional<JobCommand>> command(JobNumber number) override;
+  Result<std::optional<JobRecord>> job_with_key(std::uint32_t uid, const std::string& key) override;
   Result<std::vector<AttemptRecord>> attempts(JobNumber number) override;
   Result<std::vector<JobRecord>> jobs(const JobQuery& query) override;
   Result<std::vector<StoredJob>> jobs_with_attempts(const JobQuery& query) override;
@@ -98,8 +99,9 @@ struct FakeDisk::Memory {
   std::deque<EventRecord> events;
   std::map<std::string, std::string> settings;
   std::map<LearntKey, LearntProfile> learnt;
-  std::set<JobNumber> open;                       // not final
-  std::set<std::pair<Instant, JobNumber>> ended;  // final
+  std::map<std::pair<std::uint32_t, std::string>, JobNumber> keyed;  // by user and key
+  std::set<JobNumber> open;                                          // not final
+  std::set<std::pair<Instant, JobNumber>> ended;                     // final
   JobNumber last_job = 0;
   std::int64_t last_event = 0;
 
@@ -122,6 +124,7 @@ inline void FakeDisk::Memory::put_job(const JobRecord& job) {
   JobRecord& there = jobs[job.number];
   if (is_final(there.state) && there.ended) ended.erase({*there.ended, job.number});
   there = job;
+  if (job.key) keyed[{job.owner.uid, job.key->text}] = job.number;
   last_job = std::max(last_job, job.number);
   if (!is_final(job.state)) {
     open.insert(job.number);
@@ -138,6 +141,7 @@ inline void FakeDisk::Memory::forget_job(JobNumber number) {
   open.erase(number);
   if (const auto found = jobs.find(number); found != jobs.end()) {
     if (found->second.ended) ended.erase({*found->second.ended, number});
+    if (found->second.key) keyed.erase({found->second.owner.uid, found->second.key->text});
     jobs.erase(found);
   }
 }
@@ -164,6 +168,10 @@ inline void FakeDisk::Memory::apply(const Change& change) {
   }
   for (const LearntProfile& each : change.batch.learnt) learnt[each.key()] = each;
   for (const LearntKey& each : change.batch.unlearnt) learnt.erase(each);
+  for (const JobKey& last : change.batch.outdated)
+    for (auto each = attempts.lower_bound({last.job, INT64_MIN});
+         each != attempts.end() && each->first <= last;)
+      each = each->second.ended ? attempts.erase(each) : std::next(each);
   for (const JobNumber number : change.batch.bared)
     if (const auto found = commands.find(number); found != commands.end())
       found->second.environment.clear();
@@ -218,8 +226,9 @@ inline void promise(bool kept, std::string_view what, JobNumber job) {
 /// Holds the jobs of a batch against what is there; `known` gets the records as they will be.
 class PromiseCheck {
  public:
-  PromiseCheck(const std::map<JobNumber, JobRecord>& there, JobNumber last_job)
-      : there_(there), last_job_(last_job) {}
+  using Keyed = std::map<std::pair<std::uint32_t, std::string>, JobNumber>;
+  PromiseCheck(const std::map<JobNumber, JobRecord>& there, const Keyed& keyed, JobNumber last_job)
+      : there_(there), keyed_(keyed), last_job_(last_job) {}
 
   void job(const JobRecord& next) {
     promise(next.number >= 1, "jobs count from 1", next.number);
@@ -230,12 +239,24 @@ class PromiseCheck {
       promise(before->spec == next.spec, "its spec changed", next.number);
       promise(before->leader == next.leader, "it is of another job", next.number);
       promise(before->owner == next.owner, "its owner changed", next.number);
+      promise(before->key == next.key, "its key changed", next.number);
       promise(before->submitted == next.submitted, "its submission changed", next.number);
     } else {
       promise(next.number > last_job_, "its number was given before", next.number);
       if (next.leader == 0) first_.insert(next.number);
     }
     coming_[next.number] = &next;
+  }
+  /// Those of a batch are few, and of the others the disk has an index.
+  void keys() {
+    std::set<std::pair<std::uint32_t, std::string>> seen;
+    for (const auto& [number, job] : coming_) {
+      if (!job->key) continue;
+      const std::pair key(job->owner.uid, job->key->text);
+      const auto found = keyed_.find(key);
+      promise(seen.insert(key).second && (found == keyed_.end() || found->second == number),
+              "another job was submitted with its key", number);
+    }
   }
   void command(JobNumber number) {
     promise(first_.erase(number) == 1, "its command does not come once, with its first record",
@@ -268,15 +289,18 @@ class PromiseCheck {
   }
 
   const std::map<JobNumber, JobRecord>& there_;
+  const Keyed& keyed_;
   JobNumber last_job_;
   std::map<JobNumber, const JobRecord*> coming_;
   std::set<JobNumber> first_;
 };
 
 inline void check_promises(const StoreBatch& batch, const std::map<JobNumber, JobRecord>& jobs,
-                           JobNumber last_job, std::int64_t last_event) {
-  PromiseCheck check(jobs, last_job);
+                           const PromiseCheck::Keyed& keyed, JobNumber last_job,
+                           std::int64_t last_event) {
+  PromiseCheck check(jobs, keyed, last_job);
   for (const JobRecord& job : batch.jobs) check.job(job);
+  check.keys();
   for (const auto& [number, command] : batch.commands) check.command(number);
   check.commands_done();
   for (const AttemptRecord& attempt : batch.attempts) check.attempt(attempt.key);
@@ -310,7 +334,7 @@ inline Result<StoreContents> FakeStore::load() {
 
 inline Result<void> FakeStore::write(const StoreBatch& batch, Durability durability) {
   const FakeDisk::Memory& memory = *disk_->now_;
-  fake_store::check_promises(batch, memory.jobs, memory.last_job, memory.last_event);
+  fake_store::check_promises(batch, memory.jobs, memory.keyed, memory.last_job, memory.last_event);
   if (batch.empty()) return {};
   if (const auto written = disk_->written_or_failed(); !written) return written;
   if (disk_->before_write) disk_->before_write(batch);
@@ -324,6 +348,14 @@ inline Result<std::optional<JobRecord>> FakeStore::job(JobNumber number) {
   const auto found = disk_->now_->jobs.find(number);
   if (found == disk_->now_->jobs.end()) return std::nullopt;
   return found->second;
+}
+
+inline Result<std::optional<JobRecord>> FakeStore::job_with_key(std::uint32_t uid,
+                                                                const std::string& key) {
+  if (const auto read = disk_->read_or_failed(); !read) return std::unexpected(read.error());
+  const auto found = disk_->now_->keyed.find({uid, key});
+  if (found == disk_->now_->keyed.end()) return std::nullopt;
+  return disk_->now_->jobs.at(found->second);
 }
 
 inline Result<std::optional<JobCommand>> FakeStore::command(JobNumber number) {

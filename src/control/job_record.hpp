@@ -38,6 +38,14 @@ inline constexpr auto fields_of<JobOwner> = std::tuple{
     field("user", &JobOwner::user),
 };
 
+/// What a client calls a submission, so that it may send it again where no answer came: one
+/// submission of a user is taken with it. Kept as long as the job is.
+struct SubmissionKey {
+  std::string text;
+  std::int64_t content = 0;  // a sum of what was submitted: another submission has another
+  friend bool operator==(const SubmissionKey&, const SubmissionKey&) = default;
+};
+
 /// A job and what has become of it so far; or a further process of a job of several places, or a
 /// further replica of a service, which has a record of its own. Their numbers follow that of the
 /// job, by rank, which is also that of the first. Processes are placed, started and ended together;
@@ -47,13 +55,15 @@ struct JobRecord {
   JobNumber leader = 0;  // of a further process or replica: its job
   JobOwner owner;
   JobSpec spec;
-  Instant submitted{};  // wall clock, as all times of records
+  std::optional<SubmissionKey> key;  // of the first process or replica, where the client gave one
+  Instant submitted{};               // wall clock, as all times of records
   JobState state = JobState::queued;
   std::string reason;            // in words, why it is there; empty where there is nothing to say
   std::optional<int> exit_code;  // of the attempt that ended it; 128 + signal where a signal did
   std::optional<Instant> ended;  // for good
   std::int64_t attempts = 0;     // started so far
   std::int64_t failures = 0;     // attempts that count against `retries`
+  Duration used{};               // of its time limit, by attempts that are over
   Request request;         // what it asks for now: what was asked for, or more, as has been learned
   bool cancelled = false;  // somebody asked for it
   std::vector<Instant> early_restarts;  // of the last day
@@ -79,6 +89,9 @@ struct JobRecord {
   }
   [[nodiscard]] bool has_process() const { return is_replica() || rank() < processes(); }
 };
+
+/// Of each job, process and replica, the latest that are kept; of older ones only their number is.
+inline constexpr std::int64_t most_attempts_kept = 100;
 
 /// One run of a job, on one instance.
 struct AttemptRecord {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/format.hpp"
 #include "base/random.hpp"
 #include "control/job_record.hpp"
 #include "control/learnt_profile.hpp"
@@ -137,6 +138,9 @@ class RandomRecords {
     if (number > 1 && chance(0.2)) job.leader = number - 1;
     job.owner = any_owner();
     job.spec = any_spec();
+    // No two of a user are the same.
+    if (job.leader == 0 && chance(0.5))
+      job.key = SubmissionKey{fmt::format("key of {}", number), any_number()};
     job.submitted = any_instant();
     job.request = job.spec.request;
     change(job);
@@ -157,6 +161,7 @@ class RandomRecords {
     job.cancelled = chance(0.5);
     if (chance(0.3)) job.early_restarts.push_back(any_instant());
     job.restarts = any_number();
+    job.used = any_time();
     if (chance(0.3)) job.promised = any_instant();
   }
 

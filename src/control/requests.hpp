@@ -18,6 +18,14 @@ struct NewJob {
   JobOwner owner;
   JobSpec spec;
   JobCommand command;
+  std::optional<SubmissionKey> key = {};  // that no other job of the user has
+};
+
+/// A job that was submitted with a key.
+struct KeyedJob {
+  JobNumber number = 0;
+  std::int64_t content = 0;
+  bool written = false;  // false: its submission is not answered yet
 };
 
 /// What became of a request: it is in the store, or it is as if nobody had asked.

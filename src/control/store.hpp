@@ -34,13 +34,15 @@ struct StoreBatch {
       settings;                       // key and value; an empty value: no more
   std::vector<LearntProfile> learnt;  // as jobs, by key
   std::vector<LearntKey> unlearnt;    // no more; none that is in `learnt`
+  /// Of these jobs, attempts up to these that have ended are kept no longer.
+  std::vector<JobKey> outdated = {};
   std::vector<JobNumber> bared = {};  // their commands lose the environment; they run no more
   std::vector<JobNumber> forgotten;   // with all that belongs to them; their events stay
 
   [[nodiscard]] bool empty() const {
     return jobs.empty() && commands.empty() && attempts.empty() && instances.empty() &&
            events.empty() && settings.empty() && learnt.empty() && unlearnt.empty() &&
-           bared.empty() && forgotten.empty();
+           outdated.empty() && bared.empty() && forgotten.empty();
   }
 };
 
@@ -94,6 +96,9 @@ class Store {
   /// Nothing where there is none.
   [[nodiscard]] virtual Result<std::optional<JobRecord>> job(JobNumber number) = 0;
   [[nodiscard]] virtual Result<std::optional<JobCommand>> command(JobNumber number) = 0;
+  /// Of this user and submitted with this key. No two jobs of a user have the same.
+  [[nodiscard]] virtual Result<std::optional<JobRecord>> job_with_key(std::uint32_t uid,
+                                                                      const std::string& key) = 0;
   /// By key.
   [[nodiscard]] virtual Result<std::vector<AttemptRecord>> attempts(JobNumber number) = 0;
   /// Newest first.

@@ -56,6 +56,10 @@ Duration seconds_of(double seconds) {
   return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
 }
 
+std::optional<Duration> if_any(double seconds) {
+  return seconds > 0 ? std::optional(seconds_of(seconds)) : std::nullopt;
+}
+
 NumberSetting seconds_setting(double least, double most, Duration HttpLimits::*place) {
   return {least, most,
           [place](DaemonSettings& to, double value) { to.limits.*place = seconds_of(value); }};
@@ -121,6 +125,16 @@ std::vector<SettingRow> bound_settings() {
        NumberSetting{
            0, 86400,
            [](auto& to, double value) { to.control.operators_grace = seconds_of(value); }}},
+      {{"job_time_default_s", "a number of seconds", "0",
+        "How long a job may run that names no time limit (cleave submit --time-limit); then it is "
+        "stopped and has failed. 0: as long as job_time_most_s allows. Services have no limit.",
+        at_once},
+       NumberSetting{0, 1e9, [](auto& to, double value) { to.job_time_default = if_any(value); }}},
+      {{"job_time_most_s", "a number of seconds", "0",
+        "The longest time limit that users may give their jobs, and that of jobs without one "
+        "(operators are exempt); 0: any. Jobs keep the limit that they were accepted with.",
+        at_once},
+       NumberSetting{0, 1e9, [](auto& to, double value) { to.job_time_most = if_any(value); }}},
       {{"control_groups", "true or false", "true",
         "Whether each job runs in control groups of its own, below the daemon's, where the system "
         "lets it: so no process escapes its job, and the limits below hold.",
@@ -358,6 +372,12 @@ std::vector<SettingRow> server_settings() {
        NumberSetting{1, 1e9, [](auto& to, double value) { to.limits.requests_per_s = value; }}},
       {{"server.burst", "a number", "10000", "Requests of one user at once.", at_once},
        NumberSetting{1, 1e9, [](auto& to, double value) { to.limits.burst = value; }}},
+      {{"server.bytes_per_s", "a number of bytes", "4194304",
+        "How much is read from one user's connections per second, in the long run. The rest waits, "
+        "and so do further requests of more than 64 KiB until one is answered: long requests of "
+        "one user are not to delay others.",
+        at_once},
+       NumberSetting{1 << 16, 1e12, [](auto& to, double value) { to.limits.bytes_per_s = value; }}},
   };
 }
 

@@ -25,8 +25,10 @@ struct DaemonSettings {
   std::string operators_group;              // whose members may do everything; empty: nobody else
   std::vector<std::string> allowed_groups;  // whose members are served; empty: everybody
   bool allow_unfenced_users = false;
-  std::int64_t highest_priority = 0;      // for users who are not operators
-  std::size_t most_waiting_per_user = 0;  // likewise; 0: half of most_waiting
+  std::int64_t highest_priority = 0;         // for users who are not operators
+  std::size_t most_waiting_per_user = 0;     // likewise; 0: half of most_waiting
+  std::optional<Duration> job_time_default;  // of jobs that name no time limit
+  std::optional<Duration> job_time_most;     // for users who are not operators
   bool may_switch_mig = false;
   bool control_groups = true;
   bool device_fences = true;              // where there are such control groups and NVIDIA's driver

@@ -64,14 +64,16 @@ TEST(Config, TheSampleSaysTheDefaults) {
                      a.bytes_per_user),
             std::tie(b.header_bytes, b.body_bytes, b.connections, b.connections_per_user,
                      b.bytes_per_user));
-  EXPECT_EQ(
-      std::tie(a.stream_bytes, a.request_time, a.idle_time, a.heartbeat, a.requests_per_s, a.burst),
-      std::tie(b.stream_bytes, b.request_time, b.idle_time, b.heartbeat, b.requests_per_s,
-               b.burst));
+  EXPECT_EQ(std::tie(a.stream_bytes, a.request_time, a.idle_time, a.heartbeat, a.requests_per_s,
+                     a.burst, a.bytes_per_s),
+            std::tie(b.stream_bytes, b.request_time, b.idle_time, b.heartbeat, b.requests_per_s,
+                     b.burst, b.bytes_per_s));
   EXPECT_EQ(read.allow_unfenced_users, none.allow_unfenced_users);
   EXPECT_EQ(read.allowed_groups, none.allowed_groups);
   EXPECT_EQ(read.most_waiting_per_user, none.most_waiting_per_user);
   EXPECT_EQ(read.highest_priority, none.highest_priority);
+  EXPECT_EQ(read.job_time_default, none.job_time_default);
+  EXPECT_EQ(read.job_time_most, none.job_time_most);
   EXPECT_EQ(read.may_switch_mig, none.may_switch_mig);
 }
 
@@ -79,7 +81,8 @@ TEST(Config, ReadsWhatIsGiven) {
   const auto config = parse_config(
       "managed_gpus = [0, \"GPU-1\"]\nkeep_idle_s = 2.5\nout_of_memory_codes = [77]\n"
       "job_environment = [\"A=b\"]\nallow_unfenced_users = true\nhighest_priority = -3\n"
-      "most_waiting_per_user = 9\nallowed_groups = [\"users\", \"ml\"]\n[server]\nconnections = "
+      "most_waiting_per_user = 9\njob_time_most_s = 7200\nallowed_groups = [\"users\", "
+      "\"ml\"]\n[server]\nconnections = "
       "7\nidle_s = 5\n",
       "c.toml");
   ASSERT_TRUE(config) << config.error().text();
@@ -89,6 +92,8 @@ TEST(Config, ReadsWhatIsGiven) {
   EXPECT_TRUE(config->settings.allow_unfenced_users);
   EXPECT_EQ(config->settings.highest_priority, -3);
   EXPECT_EQ(config->settings.most_waiting_per_user, 9U);
+  EXPECT_EQ(config->settings.job_time_most, std::chrono::hours(2));
+  EXPECT_EQ(config->settings.job_time_default, std::nullopt) << "0 is none";
   EXPECT_EQ(config->settings.allowed_groups, (std::vector<std::string>{"users", "ml"}));
   EXPECT_EQ(config->settings.limits.connections, 7U);
   EXPECT_EQ(config->settings.limits.idle_time, std::chrono::seconds(5));

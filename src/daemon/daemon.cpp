@@ -242,7 +242,9 @@ class RunningDaemon {
             settings.control.forecaster,
             settings.highest_priority,
             settings.most_waiting_per_user > 0 ? settings.most_waiting_per_user : half,
-            settings.allowed_groups};
+            settings.allowed_groups,
+            settings.job_time_most,
+            settings.job_time_default};
   }
 
   void say_what_is_managed() {

@@ -34,6 +34,10 @@ class StoppingStore final : public Store {
   Result<std::optional<JobCommand>> command(JobNumber number) override {
     return store_->command(number);
   }
+  Result<std::optional<JobRecord>> job_with_key(std::uint32_t uid,
+                                                const std::string& key) override {
+    return store_->job_with_key(uid, key);
+  }
   Result<std::vector<AttemptRecord>> attempts(JobNumber number) override {
     return store_->attempts(number);
   }

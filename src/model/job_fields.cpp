@@ -106,6 +106,7 @@ constexpr JobField rows[] = {
     {"", "command", "list of texts", "", "", "", {}},
     {"", "environment", "list of texts", "", "", "", {}},
     {"", "directory", "text", "", "", "", {}},
+    {"", "time_limit_s", "seconds", "job_time_default_s", "", "", {}},
     {"", "retries", "whole number", "0", "", "", {}},
     {"", "checkpoint_signal", "number of a signal", "none", "", "", {}},
     {"", "checkpoint_grace_s", "seconds", "0", "", "", {}},

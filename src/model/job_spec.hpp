@@ -42,12 +42,15 @@ struct JobSpec {
   std::string asked;          // in words: "2g.10gb", "9 GiB", "Llama-3-8B: 18.2 GiB", "nothing"
   std::int64_t priority = 0;  // higher first among those that wait
   std::optional<Duration> deadline;  // after submission
-  std::int64_t retries = 0;          // further runs when it fails by itself or is lost
-  bool restartable = false;          // may be stopped and run again from the beginning
-  bool movable = false;              // a replica may take over elsewhere while it runs
-  Keeps progress = Keeps::unsaid;    // says more than the two flags, which then need not be given
-  int checkpoint_signal = 0;         // sent before it is stopped to be restarted; 0: none
-  Duration checkpoint_grace{};       // from that signal to TERM
+  /// For which it may run, with all of its attempts whose work counts (used_time.hpp); it is
+  /// stopped then, and has failed. Never of a service.
+  std::optional<Duration> time_limit;
+  std::int64_t retries = 0;        // further runs when it fails by itself or is lost
+  bool restartable = false;        // may be stopped and run again from the beginning
+  bool movable = false;            // a replica may take over elsewhere while it runs
+  Keeps progress = Keeps::unsaid;  // says more than the two flags, which then need not be given
+  int checkpoint_signal = 0;       // sent before it is stopped to be restarted; 0: none
+  Duration checkpoint_grace{};     // from that signal to TERM
   Duration stop_grace = std::chrono::seconds(30);  // from TERM to KILL
   std::optional<int> out_of_memory_code;           // its exit status when its memory ran out
   std::optional<std::string> application;          // its jobs have one profile of performance
@@ -276,6 +279,14 @@ inline constexpr auto fields_of<JobSpec> = std::tuple{
            .stored = "deadline_ns",
            .least = 0,
            .most = longest_job_time}),
+    field("time_limit_s", &JobSpec::time_limit,
+          {.help = "Seconds for which the job may run; then it is stopped and has failed. The "
+                   "daemon's job_time_default_s if absent; at most its job_time_most_s",
+           .option = "--time-limit",
+           .stored = "time_limit_ns",
+           .least = 0,
+           .most = longest_job_time,
+           .above_least = true}),
     field("retries", &JobSpec::retries,
           {.help = "Run it again up to N times if it fails or is lost",
            .option = "--retry",

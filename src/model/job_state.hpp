@@ -38,12 +38,13 @@ enum class AttemptEnd : std::uint8_t {
   cancelled,
   lost,  // its GPU, its instance or its supervisor is gone
   not_started,
-  gang,  // another process of its job has ended badly, or lost its place
-  idle,  // a lease without GPU work is given back
+  gang,        // another process of its job has ended badly, or lost its place
+  idle,        // a lease without GPU work is given back
+  time_limit,  // the job has run for as long as it may
 };
-inline constexpr std::array<std::string_view, 10> attempt_end_names = {
-    "ended-itself", "out-of-memory", "early-restart", "made-room", "moved",
-    "cancelled",    "lost",          "not-started",   "gang",      "idle"};
+inline constexpr std::array<std::string_view, 11> attempt_end_names = {
+    "ended-itself", "out-of-memory", "early-restart", "made-room", "moved",     "cancelled",
+    "lost",         "not-started",   "gang",          "idle",      "time-limit"};
 std::string_view name(AttemptEnd end);
 [[nodiscard]] std::optional<AttemptEnd> parse_attempt_end(std::string_view name);
 

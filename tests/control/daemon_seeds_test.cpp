@@ -55,6 +55,9 @@ TEST(DaemonSeeds, NothingIsLost) {
     all.schedulers += one.schedulers;
     all.services += one.services;
     all.given_back += one.given_back;
+    all.sent_again += one.sent_again;
+    all.taken_before += one.taken_before;
+    all.out_of_time += one.out_of_time;
   }
   fmt::print(
       "{} seeds: {} rounds, {} jobs submitted ({} finished, {} failed, {} cancelled), {} attempts, "
@@ -64,17 +67,20 @@ TEST(DaemonSeeds, NothingIsLost) {
       "their checkpoint, {} jobs retried, {} writes refused, "
       "{} GPUs "
       "lost, {} "
-      "instances of others, {} changes of scheduler, {} services, {} leases given back\n",
+      "instances of others, {} changes of scheduler, {} services, {} leases given back, {} "
+      "submissions sent again of which {} had been taken, {} "
+      "jobs out of time\n",
       count, all.steps, all.submitted, all.finished, all.failed, all.cancelled, all.attempts,
       all.deaths, all.power_losses, all.early, all.lost, all.moved, all.handed_over, all.retried,
-      all.refused_writes, all.gpu_losses, all.foreign, all.schedulers, all.services,
-      all.given_back);
+      all.refused_writes, all.gpu_losses, all.foreign, all.schedulers, all.services, all.given_back,
+      all.sent_again, all.taken_before, all.out_of_time);
   if (count < 100) return;
   // Laws hold easily where nothing happens.
   for (const std::size_t each :
        {all.finished, all.failed, all.cancelled, all.deaths, all.power_losses, all.early, all.lost,
         all.moved, all.handed_over, all.retried, all.refused_writes, all.gpu_losses, all.foreign,
-        all.schedulers, all.services, all.given_back})
+        all.schedulers, all.services, all.given_back, all.sent_again - all.taken_before,
+        all.taken_before, all.out_of_time})
     EXPECT_GT(each, 0U);
 }
 

@@ -148,7 +148,10 @@ void SeededDaemon::die() {
   runner_.reset();
   executor_.reset();
   store_.reset();
+  for (const auto& [request, number] : asked_)
+    if (wanted_.at(number).key) unheard_.push_back(wanted_.at(number));
   asked_.clear();
+  asked_again_.clear();
   now_ += std::chrono::milliseconds(random_.below(10'000));
   jobs_.advance_to(Instant{} + now_);
   match_processes();
@@ -271,6 +274,8 @@ NewJob SeededDaemon::any_job() {
                                    : Keeps::nothing;
   if (spec.progress == Keeps::nothing) spec.movable = false;
   spec.retries = random_.uniform() < 0.2 ? 1 : 0;
+  if (random_.uniform() < 0.2)
+    spec.time_limit = std::chrono::seconds(static_cast<std::int64_t>(1 + random_.below(30)));
   spec.priority = random_.uniform() < 0.1 ? static_cast<std::int64_t>(random_.below(3)) : 0;
   if (spec.progress != Keeps::nothing && random_.uniform() < 0.4) {
     spec.checkpoint_signal = 10;
@@ -299,7 +304,42 @@ void SeededDaemon::draw_kind(JobSpec& spec) {
 }
 
 void SeededDaemon::submit() {
-  const NewJob job = any_job();
+  if (!unheard_.empty() && random_.uniform() < 0.7) {
+    const NewJob job = unheard_.back();
+    unheard_.pop_back();
+    return send_again(job);
+  }
+  NewJob job = any_job();
+  if (random_.uniform() < 0.5) {
+    ++last_key_;
+    job.key = SubmissionKey{fmt::format("key {}", last_key_), last_key_};
+  }
+  send(job);
+}
+
+/// As the daemon's service does.
+void SeededDaemon::send_again(const NewJob& job) {
+  ++counts_.sent_again;
+  const auto before = control_->submitted_with(job.owner.uid, job.key->text);
+  if (!before) return violation("a key cannot be looked up: " + before.error().text());
+  if (!*before) return send(job);
+  ++counts_.taken_before;
+  const JobNumber number = (*before)->number;
+  tell(fmt::format("job {} is submitted once more", number));
+  if ((*before)->content != job.key->content)
+    violation(fmt::format("job {} has the key of another", number));
+  if (!wanted_.contains(number))
+    return violation(fmt::format("job {} was never submitted", number));
+  if ((*before)->written) {
+    accepted_.insert(number);
+    return;
+  }
+  control_->wait_for_store(moment());
+  asked_[control_->last_request()] = number;
+  asked_again_.emplace(control_->last_request(), job);
+}
+
+void SeededDaemon::send(const NewJob& job) {
   const auto number = control_->submit(job, moment());
   if (!number) return;
   ++counts_.submitted;
@@ -331,8 +371,12 @@ void SeededDaemon::take_answers() {
     if (asked == asked_.end()) continue;
     if (answer.done) {
       accepted_.insert(asked->second);
+      asked_again_.erase(answer.number);
+    } else if (const auto again = asked_again_.extract(answer.number)) {
+      unheard_.push_back(again.mapped());  // the job itself is there
     } else {
       ++counts_.refused_writes;
+      if (wanted_.at(asked->second).key) unheard_.push_back(wanted_.at(asked->second));
       unanswered_.erase(asked->second);
       wanted_.erase(asked->second);
     }
@@ -628,6 +672,11 @@ void SeededDaemon::check_job(JobNumber number) {
     if (attempt.end == AttemptEnd::early_restart) ++counts_.early;
     if (attempt.end == AttemptEnd::early_restart && !reporting_.contains(number))
       violation(fmt::format("job {} is restarted early and never reported anything", number));
+    if (attempt.end == AttemptEnd::time_limit) {
+      ++counts_.out_of_time;
+      if (attempt.key.attempt != job.attempts)
+        violation(fmt::format("job {} runs again although its time is up", number));
+    }
     if (attempt.end == AttemptEnd::lost) ++counts_.lost;
     if (attempt.end == AttemptEnd::moved)
       ++(moves_by_checkpoint(wanted_.at(number).spec) ? counts_.handed_over : counts_.moved);

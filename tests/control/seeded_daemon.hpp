@@ -10,6 +10,9 @@
 //   - a submission that was answered ends as exactly one of finished, failed, cancelled (that a
 //   final job
 //     stays as it is, the disk itself holds);
+//   - a submission with a key that is sent again where no answer came is taken once (that no two
+//     jobs have one key, the disk itself holds);
+//   - a job that was stopped for its time limit does not run again;
 //   - a job that may not be restarted runs at most once, and one more time for each retry;
 //   - a job has one process at a time, two only while a replica takes over;
 //   - an instance has one job at a time;
@@ -51,7 +54,8 @@ class SeededDaemon {
     std::size_t steps = 0, submitted = 0, finished = 0, failed = 0, cancelled = 0, deaths = 0,
                 attempts = 0, early = 0, lost = 0, power_losses = 0, refused_writes = 0,
                 gpu_losses = 0, foreign = 0, moved = 0, handed_over = 0, retried = 0,
-                schedulers = 0, services = 0, given_back = 0;
+                schedulers = 0, services = 0, given_back = 0, sent_again = 0, taken_before = 0,
+                out_of_time = 0;
   };
   [[nodiscard]] const Counts& counts() const { return counts_; }
   /// Everything that happened, for repeating a seed.
@@ -68,6 +72,8 @@ class SeededDaemon {
   void act();
   void act_on_gpus();
   void submit();
+  void send(const NewJob& job);
+  void send_again(const NewJob& job);
   [[nodiscard]] NewJob any_job();
   void draw_kind(JobSpec& spec);
   void cancel(JobNumber number);
@@ -115,6 +121,9 @@ class SeededDaemon {
   std::map<std::uint64_t, JobNumber> asked_;  // submissions not answered yet
   std::set<JobNumber> accepted_, unanswered_, reporting_;
   std::map<JobNumber, NewJob> wanted_;
+  std::vector<NewJob> unheard_;                  // with a key, whose answer did not come
+  std::map<std::uint64_t, NewJob> asked_again_;  // submissions that were taken before
+  std::int64_t last_key_ = 0;
   std::map<JobKey, std::uint32_t> processes_;
   std::uint32_t last_pid_ = 1000;
   std::set<std::string> foreign_;

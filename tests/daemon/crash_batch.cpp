@@ -94,15 +94,25 @@ void CrashBatch::submit(const std::string& kind) {
   wanted.restartable = kind == "grows" || (kind != "starves" && random_.below(4) == 0);
   wanted.retries = kind == "fails" ? static_cast<int>(random_.below(3)) : 0;
   const std::string name = fmt::format("{}-{}", kind, wanted_.size() + 1);
-  const std::string body = document(wanted, name).dump();
-  if (const auto answer = stand_.ask("POST", "/v1/jobs", body)) {
-    wanted.accepted = true;
-    wanted.number = (*answer)["id"].get<std::int64_t>();
-    ++counts_.accepted;
-  } else {
-    ++counts_.unanswered;
-  }
+  wanted.body = document(wanted, name).dump();
   wanted_[name] = wanted;
+  submit_again();
+  if (!wanted_[name].accepted) ++counts_.unanswered;
+}
+
+void CrashBatch::submit_again() {
+  for (auto& [name, wanted] : wanted_)
+    if (!wanted.accepted) send(wanted, name);
+}
+
+void CrashBatch::send(Wanted& wanted, const std::string& name) {
+  ApiClient client({{stand_.socket(), true}});
+  const auto answer = client.submit(wanted.body, fmt::format("key of {}", name));
+  if (!answer) return;
+  wanted.accepted = true;
+  wanted.number = Json::parse(answer->body)["id"].get<std::int64_t>();
+  ++counts_.accepted;
+  if (answer->status == 200) ++counts_.taken_before;
 }
 
 void CrashBatch::cancel(std::int64_t most) {

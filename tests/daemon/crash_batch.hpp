@@ -16,8 +16,10 @@ class CrashBatch {
   /// `supervisors_die`: jobs may then be lost, if they allow it.
   CrashBatch(DaemonStand& stand, std::uint64_t seed, bool supervisors_die = false);
 
-  /// Submits one more job; the daemon may die meanwhile, and the answer with it.
+  /// Submits one more job; the daemon may die meanwhile, and the answer with it. Each has a key,
+  /// and those without an answer are submitted again first.
   void submit();
+  void submit_again();
   /// A job of this kind: "good", "fails", "starves", "grows", "long".
   void submit(const std::string& kind);
   /// Cancels at most `most` of the long ones.
@@ -37,7 +39,8 @@ class CrashBatch {
   void check_nothing_is_left(const std::vector<std::string>& foreign);
 
   struct Counts {
-    std::int64_t accepted = 0, unanswered = 0, finished = 0, failed = 0, cancelled = 0, lost = 0;
+    std::int64_t accepted = 0, unanswered = 0, finished = 0, failed = 0, cancelled = 0, lost = 0,
+                 taken_before = 0;  // of those that were submitted again
   };
   [[nodiscard]] const Counts& counts() const { return counts_; }
 
@@ -47,10 +50,12 @@ class CrashBatch {
     int retries = 0;
     bool restartable = false, accepted = false, cancelled = false;
     std::int64_t number = 0;
+    std::string body;
   };
   struct Written {
     std::int64_t begun = 0, ended_well = 0;
   };
+  void send(Wanted& wanted, const std::string& name);
   [[nodiscard]] std::string script(const Wanted& wanted, const std::string& name);
   [[nodiscard]] Json document(const Wanted& wanted, const std::string& name);
   [[nodiscard]] Written written(const std::string& name) const;

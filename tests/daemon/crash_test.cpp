@@ -57,16 +57,17 @@ class KillLater {
 void report(const CrashBatch& batch, const char* what) {
   const auto& counts = batch.counts();
   fmt::print(
-      "{}: {} jobs accepted, {} without answer; {} finished, {} failed, {} cancelled; {} attempts "
-      "lost\n",
-      what, counts.accepted, counts.unanswered, counts.finished, counts.failed, counts.cancelled,
-      counts.lost);
+      "{}: {} jobs accepted, {} without answer at first, of which {} had been taken; {} finished, "
+      "{} failed, {} cancelled; {} attempts lost\n",
+      what, counts.accepted, counts.unanswered, counts.taken_before, counts.finished, counts.failed,
+      counts.cancelled, counts.lost);
 }
 
 void end_and_check(DaemonStand& stand, CrashBatch& batch, const std::vector<std::string>& foreign) {
   batch.mend_gpus();
   if (!stand.runs()) stand.start();
   ASSERT_TRUE(stand.wait_until_ready()) << stand.log();
+  batch.submit_again();
   EXPECT_TRUE(batch.wait_until_over(seconds(60)))
       << stand.get("/v1/jobs?user=all").dump(1) << stand.get("/v1/gpus").dump(1);
   batch.check_nothing_is_left(foreign);
@@ -148,6 +149,42 @@ TEST(DaemonCrash, AtEachEffectLosesNothing) {
   stand.kill();
   end_and_check(stand, batch, foreign);
   report(batch, "killed at each effect");
+}
+
+/// `cleave submit` itself, which sends what had no answer again.
+TEST(DaemonCrash, OfTheClientsDaemonRunsItsJobOnce) {
+  DaemonStand stand(crash_options());
+  int died = 0;
+  for (const std::string point : {"before-write", "after-write", "before-start", "after-start"})
+    for (const int count : {1, 2}) {
+      const std::string file = stand.path(fmt::format("{}-{}", point, count));
+      stand.kill();
+      stand.start({fmt::format("{}={}:{}", stop_variable, point, count)});
+      if (!stand.wait_until_ready()) stand.start();
+      Outcome outcome;
+      std::thread client([&] {
+        outcome = stand.run(fmt::format("submit --patience 20 -- sh -c 'echo ran >>{}'", file));
+      });
+      if (stand.wait_for_end(seconds(1)) == 128 + SIGKILL) ++died;
+      if (!stand.runs()) stand.start();
+      client.join();
+      ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+      ASSERT_TRUE(outcome.out.starts_with("job ")) << outcome.out;
+      const std::int64_t number = std::stol(outcome.out.substr(4));
+      EXPECT_EQ(stand.over(number)["state"], "finished") << point << count;
+      EXPECT_EQ(text_of(file), "ran\n") << point << count;
+    }
+  EXPECT_GT(died, 3);
+  EXPECT_EQ(stand.get("/v1/jobs?all=1")["jobs"].size(), 8U);
+  // A script names its key.
+  const Outcome first = stand.run("submit --key nightly --clean-env -- true"),
+                again = stand.run("submit --key nightly --clean-env -- true"),
+                other = stand.run("submit --key nightly --clean-env -- false");
+  EXPECT_EQ(first.out, again.out);
+  EXPECT_EQ(again.err, "cleave: the job was submitted before with this key\n");
+  EXPECT_EQ(other.exit_code, 1);
+  EXPECT_NE(other.err.find("--key: job 9 was submitted with this key"), std::string::npos)
+      << other.err;
 }
 
 TEST(DaemonCrash, WhileItForgetsLosesNoRoom) {

@@ -149,6 +149,7 @@ class ServiceStand {
     request.path = parsed->path;
     request.query = parsed->query;
     request.last_event_id = last_id;
+    request.idempotency_key = std::exchange(next_key, std::nullopt);
     request.body = body;
     service_->serve(std::move(request), HttpAnswer(std::make_shared<KeptAnswer>(asked)));
     return asked;
@@ -209,6 +210,8 @@ class ServiceStand {
     }
   }
 
+  /// The key of the next request.
+  std::optional<std::string> next_key;
   /// The system's view of a job's owner when it starts; empty: unchanged.
   std::function<Result<JobOwner>(const JobOwner&)> look_up_owner;
 

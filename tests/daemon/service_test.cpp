@@ -623,6 +623,146 @@ TEST(Service, UsersHaveTheirShareOfTheLineAndOfPriorities) {
   EXPECT_EQ(stand.ask(ada(), "POST", "/v1/jobs", with(8)).response->status, ada() == 0 ? 201 : 403);
 }
 
+/// With a key.
+Asked submit_with(ServiceStand& stand, std::uint32_t uid, const std::string& key,
+                  const std::string& body) {
+  stand.next_key = key;
+  return stand.ask(uid, "POST", "/v1/jobs", body);
+}
+
+TEST(Service, OfSubmissionsWithOneKeyOneIsTaken) {
+  ServiceStand stand;
+  const Asked first = submit_with(stand, ada(), "one", plain_job);
+  EXPECT_EQ(first.response->status, 201);
+  EXPECT_EQ(first.json()["id"], 1);
+  const Asked again = submit_with(stand, ada(), "\"one\"", plain_job);
+  EXPECT_EQ(again.response->status, 200) << again.response->body;
+  EXPECT_EQ(again.json()["id"], 1);
+  EXPECT_EQ(again.json()["command"], Json::array({"true"}));
+  // The order of keys is no matter, nor is what the daemon ignores.
+  Json turned = Json::object();
+  const Json plain = Json::parse(plain_job);
+  for (auto each = plain.rbegin(); each != plain.rend(); ++each) turned[each.key()] = *each;
+  turned["x-sent"] = 2;
+  EXPECT_EQ(submit_with(stand, ada(), "one", turned.dump()).response->status, 200);
+  for (const char* key : {"command", "environment"}) {
+    Json other = plain;
+    other[key].push_back("A=b");
+    const Asked refused = submit_with(stand, ada(), "one", other.dump());
+    EXPECT_EQ(refused.response->status, 422) << key;
+    EXPECT_EQ(refused.json()["error"]["message"],
+              "job 1 was submitted with this key, and is another job");
+  }
+  EXPECT_EQ(submit_with(stand, ada(), "two", plain_job).json()["id"], 2);
+  EXPECT_EQ(submit_with(stand, 0, "one", plain_job).json()["id"], 3) << "keys are a user's own";
+  EXPECT_EQ(stand.ask(ada(), "POST", "/v1/jobs", plain_job).json()["id"], 4) << "none is no key";
+  // Neither is it taken again when it is over.
+  stand.run(std::chrono::seconds(60));
+  ASSERT_EQ(stand.ask(ada(), "GET", "/v1/jobs/1").json()["ended_at"].is_null(), false);
+  EXPECT_EQ(submit_with(stand, ada(), "one", plain_job).json()["id"], 1);
+  for (const std::string& wrong : {std::string(), std::string("\"\""), std::string("a\tb"),
+                                   std::string(256, 'a'), std::string("\xc3\xa4")}) {
+    const Asked refused = submit_with(stand, ada(), wrong, plain_job);
+    EXPECT_EQ(refused.response->status, 400) << wrong;
+    EXPECT_EQ(refused.json()["error"]["place"], "Idempotency-Key");
+  }
+  EXPECT_EQ(submit_with(stand, ada(), std::string(255, 'a'), plain_job).response->status, 201);
+}
+
+TEST(Service, OneThatIsSentTwiceBeforeItIsWrittenIsTakenOnce) {
+  ServiceStand stand;
+  ServiceSettings settings{"", true, "laws"};
+  settings.most_waiting_per_user = 1;
+  stand.service().set_settings(settings);
+  stand.ask(0, "POST", "/v1/pause");
+  std::vector<Asked> all;
+  for (int i = 0; i < 3; ++i) {
+    stand.next_key = "one";
+    all.push_back(stand.begin(ada(), "POST", "/v1/jobs", plain_job));
+    EXPECT_FALSE(*all.back().there) << "none is answered before it is written";
+  }
+  stand.run(milliseconds(5));
+  for (const Asked& each : all) {
+    ASSERT_TRUE(*each.there);
+    stand.check("POST", "/v1/jobs", each);
+    EXPECT_EQ(each.json()["id"], 1) << "although the user may have one job only";
+  }
+  EXPECT_EQ(all[0].response->status, 201);
+  EXPECT_EQ(all[2].response->status, 200);
+  // Where it cannot be written none is taken, and the next try may be.
+  ServiceStand full;
+  full.next_key = "one";
+  const Asked refused = full.begin(ada(), "POST", "/v1/jobs", plain_job);
+  full.next_key = "one";
+  const Asked beside = full.begin(ada(), "POST", "/v1/jobs", plain_job);
+  full.disk().fail_writes(1);
+  full.run(milliseconds(5));
+  EXPECT_EQ(refused.response->status, 503);
+  EXPECT_EQ(beside.response->status, 503);
+  full.run(std::chrono::seconds(3));
+  EXPECT_EQ(submit_with(full, ada(), "one", plain_job).response->status, 201);
+  full.disk().fail_reads(1);
+  EXPECT_EQ(submit_with(full, ada(), "one", plain_job).response->status, 503)
+      << "whether it was taken is not known";
+}
+
+TEST(Service, JobsHaveATimeLimitOfTheirOwnOrTheDaemons) {
+  ServiceStand stand;
+  const auto limit_of = [&](std::uint32_t uid, std::optional<double> asked) -> Json {
+    Json body = Json::parse(plain_job);
+    if (asked) body["time_limit_s"] = *asked;
+    const Asked answer = stand.ask(uid, "POST", "/v1/jobs", body.dump());
+    return answer.response->status == 201 ? answer.json()["time_limit_s"]
+                                          : answer.json()["error"]["message"];
+  };
+  EXPECT_EQ(limit_of(0, {}), nullptr);
+  EXPECT_EQ(limit_of(0, 2.5), 2.5);
+  ServiceSettings settings{"", true, "laws"};
+  settings.job_time_default = std::chrono::seconds(60);
+  stand.service().set_settings(settings);
+  EXPECT_EQ(limit_of(0, {}), 60.0);
+  EXPECT_EQ(limit_of(0, 1e6), 1e6);
+  settings.job_time_most = std::chrono::seconds(90);
+  stand.service().set_settings(settings);
+  EXPECT_EQ(limit_of(0, 1e6), 1e6) << "operators";
+  if (ada() == 0 || ::geteuid() != 0) return;
+  EXPECT_EQ(limit_of(ada(), {}), 60.0);
+  EXPECT_EQ(limit_of(ada(), 90), 90.0);
+  EXPECT_EQ(limit_of(ada(), 91), "a job may run for 1 min 30 s at most");
+  settings.job_time_default = std::nullopt;
+  stand.service().set_settings(settings);
+  EXPECT_EQ(limit_of(ada(), {}), 90.0) << "there is none without a limit";
+  EXPECT_EQ(limit_of(0, {}), nullptr);
+  Json service = Json::parse(plain_job);
+  service["service"] = {{"replicas", 1}};
+  EXPECT_EQ(stand.ask(ada(), "POST", "/v1/jobs", service.dump()).json()["time_limit_s"], nullptr);
+  service["time_limit_s"] = 3;
+  const Asked refused = stand.ask(ada(), "POST", "/v1/jobs", service.dump());
+  EXPECT_EQ(refused.response->status, 400);
+  EXPECT_EQ(refused.json()["error"]["place"], "submission: time_limit_s");
+}
+
+TEST(Service, OfAJobThatIsRunOftenTheLatestAttemptsAreShown) {
+  ServiceStand stand;
+  Json body = Json::parse(plain_job);
+  body["retries"] = 1000;
+  stand.ask(ada(), "POST", "/v1/jobs", body.dump());
+  stand.run(milliseconds(50));
+  StoreBatch batch;
+  JobRecord job = **stand.store().job(1);
+  job.attempts = 300;
+  batch.jobs.push_back(job);
+  for (std::int64_t number = 2; number <= 300; ++number) {
+    AttemptRecord& attempt = batch.attempts.emplace_back();
+    attempt.key = {1, number};
+    attempt.ended = Instant{};
+  }
+  ASSERT_TRUE(stand.store().write(batch, Durability::synced));
+  const Json shown = stand.ask(ada(), "GET", "/v1/jobs/1").json();
+  ASSERT_EQ(shown["history"].size(), 100U);
+  EXPECT_EQ(shown["history"][99]["attempt"], 300);
+}
+
 TEST(Service, ServesMembersOfAllowedGroupsAndOperators) {
   if (ada() == 0 || ::geteuid() != 0) GTEST_SKIP() << "only root's daemon has other users";
   ServiceStand stand;

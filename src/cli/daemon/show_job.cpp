@@ -128,6 +128,8 @@ std::string end_of(const ApiAttempt& attempt) {
 
 void print_history(const ApiJob& job, Instant now) {
   if (job.history.empty()) return;
+  if (job.history_left_out > 0)
+    fmt::print("\n{} older attempts are not kept\n", job.history_left_out);
   using A = ApiAttempt;
   const Columns<A> columns = {
       {text_only, "attempt", &A::attempt},
@@ -170,6 +172,7 @@ void print_job(const ApiJob& job, Instant now) {
   if (job.started_at) line("started", local_time(*job.started_at));
   if (job.ended_at) line("ended", local_time(*job.ended_at));
   if (job.deadline_at) line("deadline", local_time(*job.deadline_at));
+  if (job.time_limit) line("time limit", human(*job.time_limit));
   line("time", time_text(job, now));
   line("expected end", expected_end_text(job, now));
   line("predicted", prediction_text(job));

@@ -466,6 +466,7 @@ std::string SubmitOptions::times_remark() const {
 }
 
 Error of_its_option(Error error) {
+  if (error.place == "Idempotency-Key") error.place = "--key";
   const std::string document = fmt::format("{}: ", document_name);
   if (!error.place.starts_with(document)) return error;
   std::string_view key = error.place;

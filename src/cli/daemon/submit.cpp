@@ -4,12 +4,15 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <random>
 #include <thread>
 
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "base/shell_word.hpp"
 #include "base/terminal_text.hpp"
 #include "cli/daemon/daemon_client.hpp"
 #include "cli/daemon/log_stream.hpp"
@@ -24,8 +27,25 @@ struct Options : DaemonOptions {
   SubmitOptions job;
   std::vector<std::string> before_dashes;
   bool wait = false, follow = false, raw = false;
+  std::string key;  // empty: one of its own
   std::int64_t patience = 60;
 };
+
+/// As the daemon takes them.
+Check submission_key() {
+  return Check([](const std::string& text) -> std::string {
+    const bool printable = std::ranges::all_of(text, [](char c) { return c >= 0x20 && c <= 0x7e; });
+    if (!text.empty() && text.size() <= 255 && printable) return {};
+    return "a key is 1 to 255 printable characters of ASCII";
+  });
+}
+
+std::string random_key() {
+  std::random_device random;
+  std::string key;
+  for (int words = 0; words < 4; ++words) key += fmt::format("{:08x}", random());
+  return key;
+}
 
 /// Asks the user on the terminal, wherever the outputs lead; nothing where there is none, or the
 /// question was interrupted too.
@@ -157,6 +177,22 @@ Result<int> follow_job(const DaemonOptions& options, std::int64_t job,
   return code;
 }
 
+/// Again while no answer comes, once it may have been taken: the key has it taken once.
+Result<ApiAnswer> send_with_key(const Options& options, const std::string& body) {
+  auto daemon = open_daemon(options);
+  if (!daemon) return std::unexpected(daemon.error());
+  const std::string key = options.key.empty() ? random_key() : options.key;
+  auto answer = daemon->submit(body, key);
+  if (answer || !daemon->may_be_taken()) return answer;
+  answer = patiently<ApiAnswer>(*daemon, std::chrono::seconds(options.patience),
+                                [&] { return daemon->submit(body, key); });
+  if (!answer && daemon->unreachable())
+    answer.error().remedy = fmt::format(
+        "the job may have been taken; the same command with --key {} submits it if it was not",
+        shell_word(key));
+  return answer;
+}
+
 Result<Json> send(const Options& options) {
   if (command_words().empty() || !options.before_dashes.empty())
     return fail(
@@ -170,10 +206,12 @@ Result<Json> send(const Options& options) {
   if (!submission) return std::unexpected(submission.error());
   for (const std::string& name : left_out)
     fmt::print(stderr, "cleave: the variable {} is not UTF-8 and is left out\n", visible(name));
-  auto daemon = open_daemon(options);
-  if (!daemon) return std::unexpected(daemon.error());
-  auto document = daemon->ask_json("POST", "/v1/jobs", submission->dump());
-  if (!document) return std::unexpected(of_its_option(std::move(document.error())));
+  auto answer = send_with_key(options, submission->dump());
+  if (!answer) return std::unexpected(of_its_option(std::move(answer.error())));
+  auto document = parse_json(answer->body, "the daemon's answer");
+  if (!document) document.error().kind = ErrorKind::internal;
+  if (document && answer->status == 200 && !options.key.empty())
+    fmt::print(stderr, "cleave: the job was submitted before with this key\n");
   return document;
 }
 
@@ -223,6 +261,14 @@ void add_submit(CommandLine& program, Run& run) {
                   "with your environment, on an instance made for it. Prints the job's number",
                   "cleave submit --memory 9GiB --restartable -- python3 train.py", submit_or_wait);
   options.job.add(*command);
+  command
+      ->add_option(
+          "--key", options.key,
+          "Of all submissions of yours with this key only one is taken, and the others are "
+          "answered with its job, as long as the daemon keeps it; they must be the same, "
+          "environment included. For scripts that may run twice")
+      ->check(submission_key())
+      ->default_str("a random one");
   Option* wait = command->add_flag(
       "--wait", options.wait,
       "Wait until the job ends and exit with its code, or with 125 if Cleave itself failed");

@@ -66,6 +66,7 @@ StoreBatch Book::gathered(const NodeState& node) const {
   for (const JobRecord& job : batch.jobs)
     if (runs_no_more(job)) batch.bared.push_back(job.number);
   for (const auto& [key, attempt] : changed_attempts_) batch.attempts.push_back(attempt);
+  for (const auto& [job, attempt] : outdated_) batch.outdated.push_back({job, attempt});
   for (const auto& [device, instance] : changed_instances_) batch.instances.push_back(instance);
   for (const auto& [key, value] : changed_settings_) batch.settings.emplace_back(key, value);
   for (const auto& [key, record] : changed_learnt_) {
@@ -83,6 +84,7 @@ StoreBatch Book::gathered(const NodeState& node) const {
 void Book::wrote(const StoreBatch& batch) {
   changed_jobs_.clear();
   changed_attempts_.clear();
+  outdated_.clear();
   changed_instances_.clear();
   changed_settings_.clear();
   changed_learnt_.clear();
@@ -122,12 +124,36 @@ void Book::commit(const NodeState& node) {
 
 std::optional<MiB> Book::need_of(const UserApplication& application) const {
   const auto known = needs_.find(application);
-  return known == needs_.end() ? std::nullopt : std::optional(known->second);
+  return known == needs_.end() ? std::nullopt : std::optional(known->second.held);
+}
+
+void Book::recall_needs(const ApplicationNeeds& needs) {
+  needs_.clear();
+  for (const auto& [application, held] : needs) needs_[application] = {held, 0};
+}
+
+/// False: nobody has many more than this user, who has none.
+bool Book::make_room_for_need(std::uint32_t uid) {
+  std::map<std::uint32_t, std::size_t> counts;
+  for (const auto& [application, need] : needs_) ++counts[application.uid];
+  const auto most =
+      std::ranges::max_element(counts, {}, [](const auto& each) { return each.second; });
+  const std::size_t own = counts[uid];
+  const std::uint32_t whose = most->second > own + 1 ? most->first : uid;
+  const auto oldest = std::ranges::min_element(needs_, {}, [&](const auto& each) {
+    return std::pair(each.first.uid != whose, each.second.heard);
+  });
+  if (oldest->first.uid != whose) return false;
+  note_setting(need_key(oldest->first), "");
+  needs_.erase(oldest);
+  return true;
 }
 
 void Book::remember_need(const UserApplication& application, MiB held) {
-  if (needs_.size() >= most_needs && !needs_.contains(application)) return;
-  needs_[application] = held;
+  if (needs_.size() >= most_needs && !needs_.contains(application) &&
+      !make_room_for_need(application.uid))
+    return;
+  needs_[application] = {held, ++needs_heard_};
   note_setting(need_key(application), fmt::format("{}", held.value));
 }
 

@@ -56,10 +56,17 @@ class Book {
     return store_->sizes(after, most_bytes);
   }
 
+  [[nodiscard]] Result<std::optional<JobRecord>> job_with_key(std::uint32_t uid,
+                                                              const std::string& key) {
+    return store_->job_with_key(uid, key);
+  }
+
   // What has changed. A job is written as the node has it at the time of the write.
 
   void note(const LiveJob& job) { changed_jobs_.insert(job.record.number); }
   void note(const AttemptRecord& attempt) { changed_attempts_[attempt.key] = attempt; }
+  /// Of this job, attempts up to this one that have ended are kept no longer.
+  void outdate(const JobKey& attempt) { outdated_[attempt.job] = attempt.attempt; }
   void note(const LearntChange& change);
   void note(const InstanceRecord& instance) { changed_instances_[instance.device] = instance; }
   void note_setting(const std::string& key, const std::string& value) {
@@ -87,9 +94,10 @@ class Book {
 
   // What runs of applications have held.
 
-  void recall_needs(ApplicationNeeds needs) { needs_ = std::move(needs); }
+  void recall_needs(const ApplicationNeeds& needs);
   [[nodiscard]] std::optional<MiB> need_of(const UserApplication& application) const;
-  /// Kept for later runs; at most 10,000 applications are.
+  /// Kept for later runs; at most 10,000 applications are. Where there are as many, the one that
+  /// ended longest ago of the user who has most makes room, so that no user takes the place of all.
   void remember_need(const UserApplication& application, MiB held);
 
   // Requests of users.
@@ -128,11 +136,20 @@ class Book {
                                             const std::vector<UserRequest>& requests);
   void refuse(const UserRequest& request, const Error& why);
   void wrote(const StoreBatch& batch);
+  [[nodiscard]] bool make_room_for_need(std::uint32_t uid);
+
+  /// Of an application, and when it was last heard of: a higher number is later, and 0 is what an
+  /// earlier daemon knew.
+  struct Need {
+    MiB held;
+    std::uint64_t heard = 0;
+  };
 
   Store* store_;
   const Clock* clock_;
   std::set<JobNumber> changed_jobs_;
   std::map<JobKey, AttemptRecord> changed_attempts_;
+  std::map<JobNumber, std::int64_t> outdated_;
   std::map<std::string, InstanceRecord> changed_instances_;
   std::map<std::string, std::string> changed_settings_;
   std::map<LearntKey, std::optional<ProfileRecord>> changed_learnt_;  // empty: no more
@@ -146,7 +163,8 @@ class Book {
   std::vector<RequestAnswer> answers_;
   std::int64_t last_event_ = 0;  // written
   std::deque<EventRecord> recent_;
-  ApplicationNeeds needs_;
+  std::map<UserApplication, Need> needs_;
+  std::uint64_t needs_heard_ = 0;
 };
 
 }  // namespace cleave

@@ -294,5 +294,26 @@ TEST_F(BookTest, NoMoreThanTenThousandNeedsAreKept) {
   EXPECT_EQ(book.need_of({5, "resnet"}), MiB{3}) << "those that are there change";
 }
 
+TEST_F(BookTest, AUserWithManyNeedsTakesNobodysPlace) {
+  ApplicationNeeds many;
+  for (int i = 0; i < 9'999; ++i) many[{7, fmt::format("a{:05}", i)}] = MiB{1};
+  many[{8, "resnet"}] = MiB{5};
+  book.recall_needs(many);
+  book.remember_need({7, "a00000"}, MiB{2});
+  book.remember_need({7, "new"}, MiB{3});
+  EXPECT_EQ(book.need_of({7, "new"}), MiB{3});
+  EXPECT_EQ(book.need_of({7, "a00001"}), std::nullopt) << "heard of longest ago";
+  EXPECT_EQ(book.need_of({7, "a00000"}), MiB{2});
+  EXPECT_EQ(book.need_of({8, "resnet"}), MiB{5});
+  book.remember_need({9, "resnet"}, MiB{4});
+  EXPECT_EQ(book.need_of({9, "resnet"}), MiB{4}) << "others have their place";
+  book.remember_need({8, "bert"}, MiB{6});
+  EXPECT_EQ(book.need_of({8, "resnet"}), MiB{5});
+  book.commit(node.state);
+  const auto kept = settings();
+  EXPECT_TRUE(kept.contains("need 9 resnet"));
+  EXPECT_FALSE(kept.contains("need 7 a00001"));
+}
+
 }  // namespace
 }  // namespace cleave

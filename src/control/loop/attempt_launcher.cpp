@@ -91,6 +91,7 @@ void AttemptLauncher::start(const PlacedStep& process, std::int64_t number) {
   node_.occupy(attempt.place, key);
   note_user(attempt, job->record.owner.uid);
   book_.note(attempt.record);
+  if (number > most_attempts_kept) book_.outdate({key.job, number - most_attempts_kept});
   (step.kind == GpuStep::Kind::replica && job->main ? job->replica : job->main) = key.attempt;
   if (job->main == key.attempt) job->record.state = JobState::starting;
   book_.note(*job);

@@ -5,6 +5,7 @@
 
 #include "base/format.hpp"
 #include "control/book/stored_settings.hpp"
+#include "control/verdicts/used_time.hpp"
 
 namespace cleave {
 
@@ -225,6 +226,12 @@ AttemptRecord JobLifecycle::close_attempt(LiveJob& job, std::int64_t number,
     record.why = verdict.why;
   }
   book_.note(record);
+  // Of several the first stands for all.
+  const bool counts = job.record.leader == 0 && !job.record.is_replica();
+  if (const Duration used = used_by(job.record.spec, record); counts && used > Duration{}) {
+    job.record.used += used;
+    book_.note(job);
+  }
   node_.count_use(job.record.owner, record);
   job.attempts.erase(attempt);
   node_.vacate(place, record.key, clock_.steady());
@@ -238,9 +245,9 @@ void JobLifecycle::close(LiveJob& job, std::int64_t number, const AttemptVerdict
   const LiveAttempt attempt = job.attempts.at(number);
   close_attempt(job, number, verdict);
   if (verdict.job.remembers_need) remember_need(job, attempt);
-  if (verdict.job.kind == JobVerdict::Kind::larger_instance)
-    return out_of_memory(job, attempt, verdict.job);
-  apply(job, verdict.job);
+  const JobVerdict next = within_time_limit(job.record, verdict.job);
+  if (next.kind == JobVerdict::Kind::larger_instance) return out_of_memory(job, attempt, next);
+  apply(job, next);
 }
 
 void JobLifecycle::apply(LiveJob& job, const JobVerdict& verdict) {
@@ -381,10 +388,26 @@ void JobLifecycle::take_timer(const JobKey& key) {
       return start_at_its_place(*job);
     return enter_queue(*job);
   }
-  const auto attempt = job->attempts.find(key.attempt);
-  if (attempt == job->attempts.end() || !attempt->second.stop_at) return;
-  attempt->second.stop_at.reset();
-  book_.later([this, key] { stop_now(key); });
+  const auto found = job->attempts.find(key.attempt);
+  if (found == job->attempts.end()) return;
+  LiveAttempt& attempt = found->second;
+  const auto is_due = [&](std::optional<Duration>& time) {
+    if (!time || *time > clock_.steady()) return false;
+    time.reset();
+    return true;
+  };
+  if (is_due(attempt.stop_at)) book_.later([this, key] { stop_now(key); });
+  if (is_due(attempt.time_up))
+    stop_attempt(*job, key.attempt, AttemptEnd::time_limit, out_of_time_in_words(job->record.spec));
+}
+
+void JobLifecycle::watch_time(LiveJob& job, LiveAttempt& attempt) {
+  if (!attempt.record.began || attempt.record.end) return;
+  const LiveJob& whole = node_.whole(job);
+  const auto left = time_left(whole.record, clock_.wall() - *attempt.record.began);
+  if (!left) return;
+  attempt.time_up = clock_.steady() + *left;
+  node_.timers.emplace(*attempt.time_up, attempt.record.key);
 }
 
 void JobLifecycle::take_timers() {

@@ -62,6 +62,9 @@ class JobLifecycle {
   /// still has it there.
   void start_again(LiveJob& job, const JobVerdict& verdict);
 
+  /// The attempt has begun, perhaps under an earlier daemon: it is stopped when its job has run for
+  /// as long as it may.
+  void watch_time(LiveJob& job, LiveAttempt& attempt);
   /// Has the attempt end for this reason, unless it is being stopped already. Where that is only to
   /// start the job again, the checkpoint signal comes first if the job wants one.
   void stop_attempt(LiveJob& job, std::int64_t attempt, AttemptEnd end, const std::string& why);

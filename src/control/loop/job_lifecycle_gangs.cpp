@@ -6,6 +6,7 @@
 
 #include "base/format.hpp"
 #include "control/loop/job_lifecycle.hpp"
+#include "control/verdicts/used_time.hpp"
 
 namespace cleave {
 
@@ -74,7 +75,7 @@ void JobLifecycle::settle_run(LiveJob& job) {
   close_all(job);
   job.run_end.reset();
   if (is_final(job.record.state)) return;
-  apply(job, verdict);
+  apply(job, within_time_limit(job.record, verdict));
   share_with_processes(job);
 }
 

@@ -48,6 +48,7 @@ void ProcessListener::began(LiveJob& job, LiveAttempt& attempt, std::int64_t pid
   lifecycle_.shortage_is_over(job);
   job.not_started = 0;
   book_.note(attempt.record);
+  lifecycle_.watch_time(job, attempt);
   if (job.record.several()) return began_beside_others(job, attempt, pid);
   const std::string where = node_.place_in_words(attempt);
   book_.event(

@@ -135,6 +135,7 @@ bool Startup::take_unwritten_attempt(LiveJob& job, const FoundJob& found) {
 /// What was being stopped is stopped; and so is the one of two that does not count.
 void Startup::take_alive(LiveJob& job, const FoundJob& found) {
   const std::int64_t number = found.key.attempt;
+  lifecycle_.watch_time(job, job.attempts.at(number));
   if (job.attempts.at(number).record.end) return lifecycle_.tell_to_end(job, number);
   if (job.main != number)
     lifecycle_.stop_attempt(job, number, AttemptEnd::moved, "another attempt took over");

@@ -45,6 +45,7 @@ std::string kind_in_words(const JobSpec& spec) {
 }  // namespace
 
 void UserRequests::write() {
+  unwritten_keys_.clear();
   book_.write_requests(node_,
                        [this](const UserRequest& each) { return stop_though_unwritten(each); });
 }
@@ -129,6 +130,16 @@ Result<void> UserRequests::check_disk(const DiskAccounts::Kept& more) const {
   return may_keep(node_.disk.accounts, more.uid, more.bytes(), settings_.keep_per_user);
 }
 
+Result<std::optional<KeyedJob>> UserRequests::submitted_with(std::uint32_t uid,
+                                                             const std::string& key) const {
+  if (const auto found = unwritten_keys_.find({uid, key}); found != unwritten_keys_.end())
+    return found->second;
+  const auto stored = book_.job_with_key(uid, key);
+  if (!stored) return std::unexpected(stored.error());
+  if (!*stored) return std::nullopt;
+  return KeyedJob{(*stored)->number, (*stored)->key.value().content, true};
+}
+
 Result<JobNumber> UserRequests::submit(const NewJob& job) {
   JobRecord record;
   record.owner = job.owner;
@@ -157,6 +168,8 @@ Result<JobNumber> UserRequests::submit(const NewJob& job) {
     process.number = number + rank;
     if (rank > 0) process.leader = number;
   }
+  processes.front().key = job.key;
+  if (job.key) unwritten_keys_[{job.owner.uid, job.key->text}] = {number, job.key->content, false};
   batch.jobs = processes;
   UserRequest& request = book_.request(
       std::move(batch),

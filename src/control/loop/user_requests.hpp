@@ -32,6 +32,8 @@ class UserRequests {
 
   // Each is as control.hpp says.
 
+  [[nodiscard]] Result<std::optional<KeyedJob>> submitted_with(std::uint32_t uid,
+                                                               const std::string& key) const;
   [[nodiscard]] Result<JobNumber> submit(const NewJob& job);
   void cancel(JobNumber job, const std::string& by, CancelGrace grace);
   [[nodiscard]] Result<void> drain(GpuId gpu, bool drained);
@@ -68,6 +70,8 @@ class UserRequests {
   const ExemptUsers& exempt_;
   HealthKeeper& health_;
   std::map<Request, std::string> impossible_;  // why no GPU here can serve it, where none can
+  /// Of submissions that are not written yet; the store knows the others.
+  std::map<std::pair<std::uint32_t, std::string>, KeyedJob> unwritten_keys_;
 };
 
 }  // namespace cleave

@@ -45,6 +45,7 @@ struct LiveAttempt {
   bool beyond = false;               // its last report asked for more than the instance has
   std::optional<Duration> stop_at;   // TERM follows then, after a checkpoint signal
   std::optional<Duration> grace;     // from TERM to KILL, where it is not the job's own
+  std::optional<Duration> time_up;   // on the steady clock: its job has run for as long as it may
   std::optional<Duration> gone_by;   // on the steady clock: it was told to end, and KILL has come
   bool placed = true;                // false: found at startup, and its instance not yet
   bool watched = false;              // by this loop, since it was started

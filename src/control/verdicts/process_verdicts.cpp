@@ -79,6 +79,7 @@ JobVerdict judge_stopped(const LiveJob& job, const LiveAttempt& attempt, Attempt
   // on where it is placed by now.
   if (end == AttemptEnd::moved && job.attempts.size() > 1) return {};
   if (end == AttemptEnd::idle) return finished(JobState::finished, why, exit_code);
+  if (end == AttemptEnd::time_limit) return finished(JobState::failed, why, exit_code);
   if (end != AttemptEnd::lost) return {.kind = Kind::carry_on, .reason = why};
   if (attempt.blame && !job.record.is_replica()) return judge_blamed(job, attempt, why, exit_code);
   if (may_be_restarted(job.record.spec) || !attempt.record.began)
@@ -362,6 +363,7 @@ bool may_replace(std::optional<AttemptEnd> recorded, AttemptEnd end) {
 bool signals_first(const JobSpec& spec, const LiveAttempt& attempt, AttemptEnd end) {
   const bool goes_on = end == AttemptEnd::early_restart || end == AttemptEnd::made_room ||
                        end == AttemptEnd::gang || end == AttemptEnd::idle ||
+                       end == AttemptEnd::time_limit ||
                        (end == AttemptEnd::moved && moves_by_checkpoint(spec));
   return goes_on && spec.checkpoint_signal != 0 && attempt.record.began;
 }

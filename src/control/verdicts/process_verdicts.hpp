@@ -84,7 +84,7 @@ inline constexpr Duration long_run = std::chrono::minutes(10);
 /// stopped for `end`: only the job's own end is stronger than what is recorded.
 [[nodiscard]] bool may_replace(std::optional<AttemptEnd> recorded, AttemptEnd end);
 /// Whether the job's checkpoint signal precedes the stop: the job goes on later, or is a lease that
-/// is given back, its program has begun, and the user asked for it.
+/// is given back, or is out of time; its program has begun, and the user asked for it.
 [[nodiscard]] bool signals_first(const JobSpec& spec, const LiveAttempt& attempt, AttemptEnd end);
 
 /// How a job that is to move begins at its new place: its process may have to end first, or be

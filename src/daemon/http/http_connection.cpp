@@ -20,6 +20,7 @@ namespace {
 
 constexpr std::size_t piece = 16 << 10;       // read at once
 constexpr std::size_t most_ahead = 64 << 10;  // of requests that wait for an earlier answer
+constexpr std::size_t most_short = 64 << 10;  // of a body
 constexpr std::size_t most_lingering = 8 << 20;
 constexpr Duration longest_lingering = std::chrono::seconds(2);
 constexpr Duration time_for_last_words = std::chrono::seconds(10);
@@ -56,6 +57,16 @@ std::string text_of(boost::beast::string_view text) {
   return {text.data(), text.size()};
 }
 
+/// All that there are of this name, as HTTP joins them.
+template <class Message>
+std::optional<std::string> header_of(const Message& message, const char* name) {
+  std::optional<std::string> all;
+  const auto [first, last] = message.equal_range(name);
+  for (auto each = first; each != last; ++each)
+    all = all ? fmt::format("{}, {}", *all, text_of(each->value())) : text_of(each->value());
+  return all;
+}
+
 }  // namespace
 
 Duration http_now() {
@@ -63,7 +74,10 @@ Duration http_now() {
 }
 
 HttpConnection::HttpConnection(Socket socket, HttpPeer peer, std::shared_ptr<HttpHouse> house)
-    : socket_(std::move(socket)), peer_(peer), house_(std::move(house)) {}
+    : socket_(std::move(socket)),
+      rest_(socket_.get_executor()),
+      peer_(peer),
+      house_(std::move(house)) {}
 
 HttpConnection::~HttpConnection() {
   // Still open only if the server itself is being destroyed.
@@ -83,6 +97,8 @@ void HttpConnection::drop() {
   const auto self = shared_from_this();  // the server drops its reference below
   error_code ignored;
   static_cast<void>(socket_.close(ignored));
+  rest_.cancel();
+  if (std::exchange(is_long_, false)) house_->long_reads.leave(peer_.uid, this);
   (void)house_->users.hold(peer_.uid, std::exchange(held_, 0), 0);
   house_->users.disconnect(peer_.uid);
   out_.clear();
@@ -115,6 +131,10 @@ void HttpConnection::read() {
     return;
   }
   if ((phase_ == Phase::handling || phase_ == Phase::answering) && in_.size() >= most_ahead) return;
+  const bool drops = phase_ == Phase::lingering || phase_ == Phase::stream;
+  if (const Duration rest = house_->users.rest(peer_.uid, http_now()); rest > Duration{} && !drops)
+    return read_later(rest);
+  if (!may_read_on()) return;
   reading_ = true;
   socket_.async_read_some(in_.prepare(piece),
                           [self = shared_from_this()](const error_code& failed, std::size_t bytes) {
@@ -122,11 +142,42 @@ void HttpConnection::read() {
                           });
 }
 
+/// Else it goes on when the user's other long requests are answered, and its time begins then.
+bool HttpConnection::may_read_on() {
+  if (phase_ != Phase::request || !parser_ || parser_->get().body().size() < most_short)
+    return true;
+  const bool may =
+      house_->long_reads.enter(peer_.uid, this, [weak = std::weak_ptr(shared_from_this())] {
+        const auto self = weak.lock();
+        if (!self || self->closed_) return;
+        self->deadline_ = http_now() + self->house_->limits.request_time;
+        self->reading_ = false;
+        self->read();
+      });
+  is_long_ = true;
+  if (may) return true;
+  reading_ = true;
+  deadline_.reset();
+  return false;
+}
+
+/// The rest of what the user sends waits in the socket meanwhile.
+void HttpConnection::read_later(Duration rest) {
+  reading_ = true;
+  if (phase_ == Phase::request && deadline_) *deadline_ += rest;
+  rest_.expires_after(rest);
+  rest_.async_wait([self = shared_from_this()](const error_code& /*cancelled*/) {
+    self->reading_ = false;
+    self->read();
+  });
+}
+
 void HttpConnection::on_read(const error_code& failed, std::size_t bytes) {
   reading_ = false;
   if (closed_) return;
   if (failed == boost::asio::error::eof) return on_end_of_input();
   if (failed) return drop();
+  house_->users.received(peer_.uid, bytes, http_now());
   in_.commit(bytes);
   switch (phase_) {
     case Phase::idle:
@@ -237,6 +288,7 @@ void HttpConnection::dispatch() {
   request.path = target->path;
   request.query = target->query;
   request.last_event_id = text_of(message["Last-Event-ID"]);
+  request.idempotency_key = header_of(message, "Idempotency-Key");
   request.body = std::move(message.body());
   const HttpAnswer answer(std::make_shared<AnswerTarget>(self, number));
   try {
@@ -279,6 +331,7 @@ std::string HttpConnection::head_of(const HttpResponse& response) const {
 void HttpConnection::respond(std::uint64_t number, HttpResponse response) {
   if (!waits_for(number)) return;
   phase_ = Phase::answering;
+  if (std::exchange(is_long_, false)) house_->long_reads.leave(peer_.uid, this);
   if (house_->stopping) keep_ = false;
   if (!house_->users.hold(peer_.uid, held_, held_ + response.body.size())) {
     response = http_error(429, "infeasible", "", "your connections hold too many unread answers",

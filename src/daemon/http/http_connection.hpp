@@ -2,6 +2,7 @@
 // One connection of the server; only http_server.cpp uses it.
 
 #include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
@@ -12,6 +13,7 @@
 
 #include "daemon/http/http_types.hpp"
 #include "daemon/http/http_users.hpp"
+#include "daemon/http/long_reads.hpp"
 
 namespace cleave {
 
@@ -19,6 +21,7 @@ namespace cleave {
 struct HttpHouse {
   HttpLimits limits;
   HttpUsers users;
+  LongReads long_reads;
   HttpHandler handler;
   std::function<void(class HttpConnection*)> left;  // called when one is closed
   bool stopping = false;
@@ -63,6 +66,8 @@ class HttpConnection final : public HttpStream,
   };
 
   void read();
+  void read_later(Duration rest);
+  [[nodiscard]] bool may_read_on();
   void on_read(const boost::system::error_code& failed, std::size_t bytes);
   void on_end_of_input();
   void parse();
@@ -81,6 +86,7 @@ class HttpConnection final : public HttpStream,
   [[nodiscard]] std::string head_of(const HttpResponse& response) const;
 
   Socket socket_;
+  boost::asio::steady_timer rest_;  // until more is read
   HttpPeer peer_;
   std::shared_ptr<HttpHouse> house_;
   boost::beast::flat_buffer in_;
@@ -95,6 +101,7 @@ class HttpConnection final : public HttpStream,
   Phase phase_ = Phase::idle;
   bool reading_ = false, writing_ = false, input_ended_ = false, closed_ = false, closing_ = false;
   bool keep_ = true, head_only_ = false, continued_ = false;
+  bool is_long_ = false;  // the request; it is in the line of its user's
   std::function<void()> when_empty_;
 };
 

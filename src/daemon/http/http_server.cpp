@@ -42,7 +42,7 @@ class HttpServer::Inside : public std::enable_shared_from_this<HttpServer::Insid
         clock_(loop),
         rest_(loop),
         house_(std::make_shared<HttpHouse>(
-            HttpHouse{limits, HttpUsers(limits, own), std::move(handler), {}, false})) {
+            HttpHouse{limits, HttpUsers(limits, own), {}, std::move(handler), {}, false})) {
     if (listening >= 0) listening_.assign(::fcntl(listening, F_DUPFD_CLOEXEC, 0));
     house_->left = [this](HttpConnection* connection) { connections_.erase(connection); };
   }

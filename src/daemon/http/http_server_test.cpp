@@ -12,6 +12,7 @@
 #include "base/random.hpp"
 #include "base/temporary_folder_test.hpp"
 #include "daemon/http/http_users.hpp"
+#include "daemon/http/long_reads.hpp"
 #include "daemon/http/raw_client_test.hpp"
 #include "daemon/http/socket_file.hpp"
 
@@ -486,6 +487,97 @@ TEST(HttpUsers, SharesAreKeptApartAndForgotten) {
   EXPECT_EQ(users.connections(), 0U);
   users.tidy(now + std::chrono::seconds(100));
   EXPECT_EQ(users.known(), 0U);
+}
+
+TEST(HttpUsers, ReadNoMoreOfAUserThanIsTheirs) {
+  HttpLimits limits;
+  limits.bytes_per_s = 1'000'000;
+  HttpUsers users(limits, 1000);
+  const Duration now = std::chrono::seconds(5);
+  ASSERT_TRUE(users.connect(1, now));
+  ASSERT_TRUE(users.connect(2, now));
+  EXPECT_EQ(users.rest(1, now), Duration{});
+  users.received(1, 240'000, now);
+  EXPECT_EQ(users.rest(1, now), Duration{}) << "a quarter of a second's worth at once";
+  users.received(1, 2'060'000, now);
+  const Duration rest = users.rest(1, now);
+  EXPECT_GT(rest, std::chrono::seconds(2));
+  EXPECT_LT(rest, Ms(2100));
+  EXPECT_EQ(users.rest(2, now), Duration{}) << "others have theirs";
+  EXPECT_GT(users.rest(1, now + std::chrono::seconds(1)), Duration{});
+  EXPECT_EQ(users.rest(1, now + rest), Duration{});
+  for (const std::uint32_t uid : {1U, 2U}) users.disconnect(uid);
+  users.tidy(now + std::chrono::seconds(1));
+  EXPECT_EQ(users.known(), 1U) << "one that rests is not forgotten";
+  users.tidy(now + std::chrono::seconds(4));
+  EXPECT_EQ(users.known(), 0U);
+}
+
+TEST(LongReads, GoOneAfterTheOther) {
+  LongReads reads;
+  const int a = 0, b = 0, c = 0, other = 0;
+  std::string resumed;
+  const auto enter = [&](std::uint32_t uid, const int& who, const char* name) {
+    return reads.enter(uid, &who, [&resumed, name] { resumed += name; });
+  };
+  EXPECT_TRUE(enter(1, a, "a"));
+  EXPECT_TRUE(enter(1, a, "a")) << "it reads on";
+  EXPECT_FALSE(enter(1, b, "b"));
+  EXPECT_FALSE(enter(1, c, "c"));
+  EXPECT_TRUE(enter(2, other, "other")) << "each user has a line";
+  reads.leave(1, &b);
+  EXPECT_EQ(resumed, "") << "it only waited";
+  reads.leave(1, &a);
+  EXPECT_EQ(resumed, "c");
+  EXPECT_FALSE(enter(1, a, "a"));
+  reads.leave(1, &c);
+  reads.leave(1, &a);
+  EXPECT_EQ(resumed, "ca");
+  EXPECT_TRUE(enter(1, b, "b"));
+  reads.leave(3, &b);
+}
+
+TEST(HttpServer, ReadsTheNextLongRequestOfAUserWhenOneIsAnswered) {
+  TestServer server;
+  const std::string body(300 << 10, 'x');
+  RawClient first(server.path()), second(server.path()), small(server.path());
+  const std::string head =
+      fmt::format("POST /late HTTP/1.1\r\nContent-Length: {}\r\n\r\n", body.size());
+  ASSERT_TRUE(first.send(head + body));
+  for (int i = 0; i < 1000 && server.served != 1; ++i) std::this_thread::sleep_for(Ms(2));
+  ASSERT_EQ(server.served, 1);
+  std::thread sends([&] { EXPECT_TRUE(second.send(head + body)); });
+  std::this_thread::sleep_for(Ms(150));
+  EXPECT_EQ(server.served, 1) << "it is not read whole";
+  const auto reply = small.ask("POST", "/now", "{}");
+  ASSERT_TRUE(reply) << "short ones are";
+  EXPECT_EQ(first.reply()->body, "late");
+  for (int i = 0; i < 1000 && server.served != 3; ++i) std::this_thread::sleep_for(Ms(2));
+  EXPECT_EQ(server.served, 3);
+  ASSERT_TRUE(small.ask("POST", "/now", "{}"));
+  EXPECT_EQ(second.reply()->body, "late");
+  sends.join();
+}
+
+TEST(HttpServer, LongRequestsOfAUserComeInAtTheirRate) {
+  HttpLimits limits;
+  limits.body_bytes = 200 << 10;
+  limits.bytes_per_s = 1 << 20;
+  TestServer server(limits);
+  const auto begin = std::chrono::steady_clock::now();
+  const std::string body(200 << 10, 'x');
+  std::vector<std::thread> threads;
+  std::atomic<int> answered = 0;
+  for (int i = 0; i < 6; ++i)
+    threads.emplace_back([&] {
+      RawClient client(server.path());
+      const auto reply = client.ask("POST", "/", body);
+      if (reply && reply->status == 200) ++answered;
+    });
+  for (std::thread& each : threads) each.join();
+  EXPECT_EQ(answered, 6) << "they wait, and none is refused";
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, Ms(800))
+      << "1200 KiB, of which 256 come in at once";
 }
 
 TEST(SocketFile, IsOursAlone) {

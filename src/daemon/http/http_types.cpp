@@ -19,6 +19,7 @@ constexpr std::pair<int, std::string_view> reasons[] = {
     {408, "Request Timeout"},
     {409, "Conflict"},
     {413, "Content Too Large"},
+    {422, "Unprocessable Content"},
     {429, "Too Many Requests"},
     {431, "Request Header Fields Too Large"},
     {500, "Internal Server Error"},

@@ -30,8 +30,10 @@ struct HttpRequest {
   std::string method;  // "GET"
   std::string path;    // "/v1/jobs/12", decoded
   std::map<std::string, std::string, std::less<>>
-      query;                  // decoded; a key that occurs twice is refused
-  std::string last_event_id;  // the header of that name; usually empty
+      query;  // decoded; a key that occurs twice is refused
+  // Headers of these names; usually there are none. One that comes twice is joined by ", ".
+  std::string last_event_id;
+  std::optional<std::string> idempotency_key;
   std::string body;
 };
 
@@ -119,6 +121,7 @@ struct HttpLimits {
   Duration heartbeat = std::chrono::seconds(15);  // of a stream without events
   double requests_per_s = 5000;                   // of one user
   double burst = 10000;                           // of one user at once
+  double bytes_per_s = 4 << 20;                   // read from all connections of one user
 };
 
 }  // namespace cleave

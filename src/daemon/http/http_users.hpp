@@ -1,6 +1,6 @@
 #pragma once
-// What each user takes of the server: connections, memory and requests per second, so that no user
-// takes another's share. It has no clock: times are passed in.
+// What each user takes of the server: connections, memory, requests and bytes per second, so that
+// no user takes another's share. It has no clock: times are passed in.
 
 #include <cstdint>
 #include <unordered_map>
@@ -25,6 +25,11 @@ class HttpUsers {
   /// A connection that held `before` bytes wants to hold `after`. If that exceeds the user's share,
   /// it is refused and nothing changes.
   [[nodiscard]] bool hold(std::uint32_t uid, std::size_t before, std::size_t after);
+  /// So much was read from a connection of the user: what is read must also be parsed and written,
+  /// by the loop that serves everybody.
+  void received(std::uint32_t uid, std::size_t bytes, Duration now);
+  /// How long nothing more is to be read from the user's connections; zero: not at all.
+  [[nodiscard]] Duration rest(std::uint32_t uid, Duration now);
   /// Whether the user may hold this many more bytes.
   [[nodiscard]] bool fits(std::uint32_t uid, std::size_t more) const;
   /// Forgets users who have no connections and have their whole share again.
@@ -36,11 +41,14 @@ class HttpUsers {
  private:
   struct User {
     std::size_t connections = 0, bytes = 0;
-    double tokens = 0;
+    double tokens = 0;   // requests
+    double to_read = 0;  // bytes; below zero: so many too many were read
     Duration filled{};
   };
   User& user(std::uint32_t uid, Duration now);
   void fill(User& user, Duration now) const;
+  /// What may be read at once.
+  [[nodiscard]] double most_to_read() const { return limits_.bytes_per_s / 4; }
 
   HttpLimits limits_;
   std::uint32_t own_;

@@ -42,6 +42,9 @@ struct ServiceSettings {
   std::int64_t highest_priority = 0;
   std::size_t most_waiting_per_user = SIZE_MAX;  // unfinished jobs
   std::vector<std::string> allowed_groups{};     // whose members are served; empty: everybody
+  std::optional<Duration> job_time_most{};       // a job's time limit
+  // And for everybody:
+  std::optional<Duration> job_time_default{};  // of jobs that name none
 };
 
 /// What the service uses.
@@ -132,7 +135,9 @@ class Service {
 
   [[nodiscard]] Result<JobOwner> owner_of(const ApiCallPtr& call);
   [[nodiscard]] Result<void> may_join(const JobOwner& owner);
+  [[nodiscard]] Result<void> set_time_limit(JobSpec& spec, bool operates) const;
   [[nodiscard]] bool has_share_left(std::uint32_t uid);
+  [[nodiscard]] bool submitted_before(const ApiCallPtr& call, const NewJob& job);
   [[nodiscard]] std::optional<JobRecord> find_job(const ApiCallPtr& call);
   [[nodiscard]] GpuIndexOf index_of();
   [[nodiscard]] std::optional<JobQuery> job_query(const ApiCallPtr& call);
@@ -157,7 +162,8 @@ class Service {
   [[nodiscard]] Result<std::vector<ApiProcess>> process_views(const JobRecord& job,
                                                               const GpuIndexOf& indices);
   void add_what_runs(ApiJob& view);
-  void reply_with_job(const ApiCallPtr& call, JobNumber number, std::string result = {});
+  void reply_with_job(const ApiCallPtr& call, JobNumber number, std::string result = {},
+                      int status = 200);
   [[nodiscard]] bool output_piece(const ApiCallPtr& call, const struct OutputQuery& query,
                                   bool time_is_up);
 

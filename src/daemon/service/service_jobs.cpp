@@ -7,10 +7,12 @@
 #include "api/documents.hpp"
 #include "api/job_list.hpp"
 #include "base/format.hpp"
+#include "base/human_time.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "daemon/service/job_output.hpp"
 #include "daemon/service/service.hpp"
+#include "daemon/service/submission_key.hpp"
 
 namespace cleave {
 
@@ -48,13 +50,18 @@ void round_to_milliseconds(Duration& time) {
 
 /// Everything is checked here that can be checked without knowing the GPUs. The bounds of each
 /// field are in its row (model/job_spec.hpp). Errors are bad_input, their place "submission: KEY".
-Result<NewJob> read_new_job(std::string_view body, JobOwner owner) {
-  const auto document = parse_json(body, document_name);
+Result<NewJob> read_new_job(const HttpRequest& request, JobOwner owner) {
+  const auto document = parse_json(request.body, document_name);
   if (!document) return std::unexpected(document.error());
   auto submission = read_submission(*document, document_name);
   if (!submission) return std::unexpected(submission.error());
   const AskedSize& size = *submission;
   NewJob job;
+  if (request.idempotency_key) {
+    auto key = read_submission_key(*request.idempotency_key, *document);
+    if (!key) return std::unexpected(key.error());
+    job.key = std::move(*key);
+  }
   job.owner = std::move(owner);
   job.spec = std::move(static_cast<JobSpec&>(*submission));
   job.spec.request = request_of(size);
@@ -159,12 +166,60 @@ bool Service::has_share_left(std::uint32_t uid) {
   return held_[uid] < settings_.most_waiting_per_user;
 }
 
+/// A job keeps the limit with which it was accepted, whatever the settings become.
+Result<void> Service::set_time_limit(JobSpec& spec, bool operates) const {
+  if (spec.service) return {};
+  const auto& most = settings_.job_time_most;
+  if (!spec.time_limit) {
+    spec.time_limit = settings_.job_time_default;
+    if (most && !operates) spec.time_limit = std::min(spec.time_limit.value_or(*most), *most);
+  }
+  if (!most || operates || *spec.time_limit <= *most) return {};
+  return fail(ErrorKind::infeasible, "submission: time_limit_s",
+              fmt::format("a job may run for {} at most", human(*most)),
+              "ask for less; job_time_most_s is the limit for users");
+}
+
+/// Whether it has been answered: with the job that was submitted with this key, or an error. A job
+/// that has been accepted is no matter of limits any more.
+bool Service::submitted_before(const ApiCallPtr& call, const NewJob& job) {
+  if (!job.key) return false;
+  const auto before = doors_.control.submitted_with(job.owner.uid, job.key->text);
+  if (!before) {
+    call->refuse(before.error(), 503);
+    return true;
+  }
+  if (!*before) return false;
+  const JobNumber number = (*before)->number;
+  if ((*before)->content != job.key->content) {
+    call->refuse(
+        Error{ErrorKind::infeasible, key_header,
+              fmt::format("job {} was submitted with this key, and is another job", number),
+              "take a key of its own for each job; the environment is part of a job"},
+        422);
+    return true;
+  }
+  const auto reply = [this, call, number] {
+    reply_with_job(call, number, fmt::format("job {} once more", number));
+  };
+  if ((*before)->written) {
+    reply();
+  } else {
+    doors_.control.wait_for_store(doors_.now());
+    when_written(call, reply);
+  }
+  return true;
+}
+
 void Service::submit(const ApiCallPtr& call) {
   if (!call->query_is_fine()) return;
   auto owner = owner_of(call);
   if (!owner) return call->refuse(owner.error(), 403);
-  const auto job = read_new_job(call->request.body, std::move(*owner));
+  auto job = read_new_job(call->request, std::move(*owner));
   if (!job) return call->refuse(job.error());
+  if (submitted_before(call, *job)) return;
+  if (const auto fine = set_time_limit(job->spec, call->operates); !fine)
+    return call->refuse(fine.error(), 403);
   if (!call->operates && job->spec.priority > settings_.highest_priority)
     return call->refuse(
         Error{ErrorKind::infeasible, "submission: priority",
@@ -193,7 +248,7 @@ void Service::submit(const ApiCallPtr& call) {
         leave();
         if (!done) return call->refuse(done.error(), 503);
         const JobRecord* record = doors_.control.job(id);
-        if (record == nullptr) return reply_with_job(call, id, fmt::format("job {}", id));
+        if (record == nullptr) return reply_with_job(call, id, fmt::format("job {}", id), 201);
         ApiJob view = job_view(*record, doors_.control.attempt_of(id), index_of());
         add_what_runs(view);
         view.command = command.argv;
@@ -245,26 +300,24 @@ std::optional<JobRecord> Service::find_job(const ApiCallPtr& call) {
   return std::nullopt;
 }
 
-/// Of a job of several, or a service; else none.
+/// Of a job of several, or a service; else none. Newest first from the store, in one query.
 Result<std::vector<ApiProcess>> Service::process_views(const JobRecord& job,
                                                        const GpuIndexOf& indices) {
   std::vector<ApiProcess> views;
-  const bool several = job.several() || job.is_replica();
-  const JobNumber end = job.number + (several ? job.places() * job.replicas() : 0);
-  for (JobNumber number = job.number; number < end; ++number) {
-    std::optional<JobRecord> stored;
+  if (!job.several() && !job.is_replica()) return views;
+  JobQuery query;
+  query.final_too = query.processes = true;
+  query.most = static_cast<std::size_t>(job.places() * job.replicas());
+  query.after = job.number - 1;
+  query.before = job.number + job.places() * job.replicas();
+  const auto stored = doors_.store.jobs_with_attempts(query);
+  if (!stored) return std::unexpected(stored.error());
+  for (auto each = stored->rbegin(); each != stored->rend(); ++each) {
+    const JobNumber number = each->job.number;
     const JobRecord* process = doors_.control.job(number);
-    if (process == nullptr) {
-      auto found = doors_.store.job(number);
-      if (!found) return std::unexpected(found.error());
-      if (!*found) continue;
-      stored = std::move(*found);
-      process = &*stored;
-    }
-    const auto attempts = doors_.store.attempts(number);
-    if (!attempts) return std::unexpected(attempts.error());
+    if (process == nullptr) process = &each->job;
     const AttemptRecord* latest = doors_.control.attempt_of(number);
-    if (latest == nullptr && !attempts->empty()) latest = &attempts->back();
+    if (latest == nullptr && each->latest) latest = &*each->latest;
     views.push_back(process_view(*process, latest, doors_.control.end_of_process(number), indices));
     views.back().starts_again_at = doors_.control.starts_again_at(number);
     if (job.is_replica() && process->state == JobState::queued)
@@ -280,7 +333,8 @@ void Service::add_what_runs(ApiJob& view) {
   add_lease(view, doors_.control.lease(view.id));
 }
 
-void Service::reply_with_job(const ApiCallPtr& call, JobNumber number, std::string result) {
+void Service::reply_with_job(const ApiCallPtr& call, JobNumber number, std::string result,
+                             int status) {
   std::optional<JobRecord> record;
   if (const JobRecord* job = doors_.control.job(number)) {
     record = *job;
@@ -315,11 +369,15 @@ void Service::reply_with_job(const ApiCallPtr& call, JobNumber number, std::stri
     view.restarts = 0;
     for (const ApiProcess& replica : view.processes) view.restarts += replica.restarts;
   }
+  // Stores of earlier daemons may have more of them.
+  const auto kept = std::span(*attempts).last(
+      std::min(attempts->size(), static_cast<std::size_t>(most_attempts_kept)));
+  view.history_left_out = std::max<std::int64_t>(record->attempts - std::ssize(kept), 0);
   // What it has reported since its start is not in the store yet.
-  for (const AttemptRecord& attempt : *attempts)
+  for (const AttemptRecord& attempt : kept)
     view.history.push_back(
         attempt_view(latest != nullptr && latest->key == attempt.key ? *latest : attempt, indices));
-  call->reply(200, to_json(view, true), std::move(result));
+  call->reply(status, to_json(view, true), std::move(result));
 }
 
 void Service::show_job(const ApiCallPtr& call) {

@@ -74,6 +74,7 @@ ApiJob job_view(const JobRecord& job, const AttemptRecord* attempt, const GpuInd
   view.restartable = may_be_restarted(job.spec);
   view.movable = may_be_moved(job.spec);
   if (job.spec.progress != Keeps::unsaid) view.progress = std::string(name(job.spec.progress));
+  view.time_limit = job.spec.time_limit;
   if (job.spec.deadline) view.deadline_at = sum_within(job.submitted, *job.spec.deadline);
   view.submitted_at = job.submitted;
   view.ended_at = job.ended;

@@ -170,6 +170,14 @@ Result<SqliteStore::Numbers> SqliteStore::put(const StoreBatch& batch) {
   static const std::string instance =
       upsert_statement(StoreTable<InstanceRecord>{"instances", instance_columns()});
   if (done) done = put_rows(attempt, attempt_columns(), batch.attempts);
+  for (const JobKey& last : batch.outdated)
+    if (done)
+      done = connection_
+                 .use(
+                     "DELETE FROM attempts WHERE job = ?1 AND attempt <= ?2 AND ended_ns IS NOT "
+                     "NULL")
+                 .with(last.job, last.attempt)
+                 .done();
   if (done) done = put_rows(instance, instance_columns(), batch.instances);
   if (done) done = put_events(batch, numbers);
   if (done) done = put_settings(batch);

@@ -52,6 +52,7 @@ class SqliteStore final : public Store {
   Result<void> write(const StoreBatch& batch, Durability durability) override;
   Result<std::optional<JobRecord>> job(JobNumber number) override;
   Result<std::optional<JobCommand>> command(JobNumber number) override;
+  Result<std::optional<JobRecord>> job_with_key(std::uint32_t uid, const std::string& key) override;
   Result<std::vector<AttemptRecord>> attempts(JobNumber number) override;
   Result<std::vector<JobRecord>> jobs(const JobQuery& query) override;
   Result<std::vector<StoredJob>> jobs_with_attempts(const JobQuery& query) override;

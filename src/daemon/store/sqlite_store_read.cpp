@@ -204,6 +204,18 @@ Result<std::optional<JobRecord>> SqliteStore::job(JobNumber number) {
   return std::move(found->front());
 }
 
+Result<std::optional<JobRecord>> SqliteStore::job_with_key(std::uint32_t uid,
+                                                           const std::string& key) {
+  static const std::string sql =
+      fmt::format("{} WHERE uid = ?1 AND submission_key = ?2", select_jobs());
+  SqliteRun run = connection_.use(sql);
+  run.with(uid, key);
+  auto found = read_jobs(run);
+  if (!found) return std::unexpected(found.error());
+  if (found->empty()) return std::nullopt;
+  return std::move(found->front());
+}
+
 Result<std::optional<JobCommand>> SqliteStore::command(JobNumber number) {
   static const std::string sql = fmt::format("SELECT {} FROM commands WHERE job = ?1",
                                              selected("commands", command_columns(), "commands"));

@@ -103,15 +103,23 @@ TEST_F(SqliteFile, WaitsForNoOtherProgramThatHasItOpen) {
 
 TEST_F(SqliteFile, OfANewerSchemaIsRefused) {
   ASSERT_TRUE(open()->write(batch_of(1), Durability::synced));
+  sql("PRAGMA user_version = 9");
+  expect_refused("newer Cleave: its schema is 9, this program knows 8");
   sql("PRAGMA user_version = 8");
-  expect_refused("newer Cleave: its schema is 8, this program knows 7");
-  sql("PRAGMA user_version = 7");
   EXPECT_EQ(whole_batches(*open()), 1) << "and nothing happened to it";
 }
 
-/// Makes a database of schema 6 of it.
+/// Makes a database of schema 7 of it, whose rows must be summed.
+std::string without_keys() {
+  return "DROP INDEX jobs_by_key; ALTER TABLE jobs DROP COLUMN submission_key; ALTER TABLE jobs "
+         "DROP COLUMN submission_content; ALTER TABLE jobs DROP COLUMN used_ns; PRAGMA "
+         "user_version = 7;";
+}
+
+/// Of schema 6.
 std::string without_sums() {
-  std::string text = "ALTER TABLE jobs DROP COLUMN fixed_sum; PRAGMA user_version = 6;";
+  std::string text =
+      without_keys() + "ALTER TABLE jobs DROP COLUMN fixed_sum; PRAGMA user_version = 6;";
   static_cast<void>(for_each_table([&](const auto& table) -> Result<void> {
     text += fmt::format("ALTER TABLE {} DROP COLUMN sum;", table.name);
     return {};
@@ -134,6 +142,41 @@ TEST_F(SqliteFile, OfASchemaWithoutSumsGetsThem) {
   expect_refused("in the table jobs the row of number 2 is not what was written");
 }
 
+/// The sums of jobs as schema 7 had them.
+std::string sums_of_schema_7() {
+  const auto columns = job_columns();
+  std::vector<StoreColumn<JobRecord>> then;
+  for (const auto& each : columns)
+    if (each.since <= 7) then.push_back(each);
+  return sum_statement("jobs", std::span<const StoreColumn<JobRecord>>(then));
+}
+
+TEST_F(SqliteFile, OfTheSeventhSchemaTakesKeys) {
+  ASSERT_TRUE(open()->write(batch_of(1), Durability::synced));
+  sql(without_keys() + sums_of_schema_7());
+  StoreBatch batch;
+  JobRecord& job = batch.jobs.emplace_back();
+  job.number = 100;
+  job.owner.uid = 1000;
+  job.key = SubmissionKey{"one", 7};
+  job.used = std::chrono::seconds(5);
+  {
+    const auto store = open();
+    ASSERT_TRUE(store);
+    EXPECT_EQ(whole_batches(*store), 1) << "what was there is there";
+    ASSERT_TRUE(store->write(batch, Durability::synced));
+    const auto read = store->job_with_key(1000, "one");
+    ASSERT_TRUE(read && *read);
+    EXPECT_EQ(**read, job);
+    batch.jobs[0].number = 101;
+    EXPECT_FALSE(store->write(batch, Durability::synced)) << "the key is taken";
+    batch.jobs[0].owner.uid = 1001;
+    EXPECT_TRUE(store->write(batch, Durability::synced)) << "not of another user";
+  }
+  sql("UPDATE jobs SET submission_key = 'two' WHERE number = 100");
+  expect_refused("in the table jobs the row of number 100 is not what was written");
+}
+
 /// The whole vocabulary, so that a store of today is read tomorrow.
 TEST(StoreColumns, AreThese) {
   EXPECT_EQ(column_definitions(job_columns()),
@@ -143,7 +186,8 @@ TEST(StoreColumns, AreThese) {
             "cancelled INTEGER NOT NULL, owner TEXT NOT NULL, wish TEXT NOT NULL, request TEXT, "
             "early_restarts TEXT, leader INTEGER NOT NULL DEFAULT 0, "
             "kind TEXT NOT NULL DEFAULT 'batch', restarts INTEGER NOT NULL DEFAULT 0, "
-            "promised_ns INTEGER, sum INTEGER NOT NULL DEFAULT 0, "
+            "promised_ns INTEGER, submission_key TEXT, submission_content INTEGER, "
+            "used_ns INTEGER NOT NULL DEFAULT 0, sum INTEGER NOT NULL DEFAULT 0, "
             "fixed_sum INTEGER NOT NULL DEFAULT 0");
   EXPECT_EQ(column_definitions(attempt_columns()),
             "job INTEGER NOT NULL REFERENCES jobs (number) ON DELETE CASCADE, "

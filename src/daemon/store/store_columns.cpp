@@ -40,6 +40,9 @@ void take(SqliteRun& run, std::optional<std::uint32_t>& value) {
   value.reset();
   if (const auto number = run.integer_if()) value = static_cast<std::uint32_t>(*number);
 }
+void take(SqliteRun& run, Duration& value) {
+  value = Duration{run.integer()};
+}
 void take(SqliteRun& run, std::optional<Duration>& value) {
   value.reset();
   if (const auto number = run.integer_if()) value = Duration{*number};
@@ -52,6 +55,9 @@ void take(SqliteRun& run, std::optional<MiB>& value) {
 template <class Value>
 void put(SqliteRun& run, const Value& value) {
   run.with(value);
+}
+void put(SqliteRun& run, const Duration& value) {
+  run.with(value.count());
 }
 void put(SqliteRun& run, const std::optional<Duration>& value) {
   run.with(value ? std::optional(value->count()) : std::nullopt);
@@ -143,6 +149,24 @@ Result<void> take_restarts(SqliteRun& run, JobRecord& job, const std::string& pl
   return {};
 }
 
+void put_key(SqliteRun& run, const JobRecord& job) {
+  run.with(job.key ? std::optional(job.key->text) : std::nullopt);
+}
+Result<void> take_key(SqliteRun& run, JobRecord& job, const std::string& /*place*/) {
+  job.key.reset();
+  if (const auto text = run.text_if()) job.key.emplace().text = *text;
+  return {};
+}
+void put_key_content(SqliteRun& run, const JobRecord& job) {
+  run.with(job.key ? std::optional(job.key->content) : std::nullopt);
+}
+/// After the key.
+Result<void> take_key_content(SqliteRun& run, JobRecord& job, const std::string& /*place*/) {
+  const auto content = run.integer_if();
+  if (job.key) job.key->content = content.value_or(0);
+  return {};
+}
+
 void put_end(SqliteRun& run, const AttemptRecord& attempt) {
   run.with(attempt.end ? std::optional(name(*attempt.end)) : std::nullopt);
 }
@@ -222,6 +246,9 @@ std::span<const StoreColumn<JobRecord>> job_columns() {
        nullptr, true, 5},
       since(5, column<&Job::restarts>("restarts", "INTEGER NOT NULL DEFAULT 0")),
       since(5, column<&Job::promised>("promised_ns")),
+      {"submission_key", "TEXT", put_key, take_key, true, 8},
+      {"submission_content", "INTEGER", put_key_content, take_key_content, true, 8},
+      since(8, column<&Job::used>("used_ns", "INTEGER NOT NULL DEFAULT 0")),
   };
   return columns;
 }

@@ -21,6 +21,12 @@ std::string learnt_table() {
 )";
 }
 
+/// Came with schema 8: no user has two jobs that were submitted with the same key.
+constexpr std::int64_t keys_since = 8;
+constexpr std::string_view key_index =
+    "CREATE UNIQUE INDEX jobs_by_key ON jobs (uid, submission_key) WHERE submission_key IS NOT "
+    "NULL;\n";
+
 // Times are nanoseconds since 1970. A job that is final stays final.
 std::string schema() {
   return "CREATE TABLE jobs (" + column_definitions(job_columns()) + R"() STRICT;
@@ -46,7 +52,7 @@ CREATE TABLE numbers ()" +
          column_definitions(number_columns()) + R"() STRICT, WITHOUT ROWID;
 INSERT INTO numbers (name, highest) VALUES ('job', 0), ('event', 0), ('batch', 0);
 )" + sum_statement("numbers", number_columns()) +
-         learnt_table();
+         learnt_table() + std::string(key_index);
 }
 
 }  // namespace
@@ -112,6 +118,7 @@ Result<void> upgrade_schema(SqliteConnection& connection, std::int64_t from) {
     return from < sums_since ? Result<void>() : check_rows(connection, table, from);
   });
   if (!prepared) return prepared;
+  if (from < keys_since) text += key_index;
   return connection.run(fmt::format("{} PRAGMA user_version = {}; COMMIT", text, schema_version()));
 }
 

@@ -55,6 +55,10 @@ struct PlainStore {
       put(learnt, each, [](const LearntProfile& one) { return one.key(); });
     for (const LearntKey& gone : batch.unlearnt)
       std::erase_if(learnt, [&](const LearntProfile& each) { return each.key() == gone; });
+    for (const JobKey& last : batch.outdated)
+      std::erase_if(attempts, [&](const AttemptRecord& each) {
+        return each.key.job == last.job && each.key.attempt <= last.attempt && each.ended;
+      });
     for (auto& [number, command] : commands)
       if (std::ranges::find(batch.bared, number) != batch.bared.end()) command.environment.clear();
     for (const JobNumber number : batch.forgotten) {
@@ -122,6 +126,8 @@ StoreBatch any_batch(RandomRecords& any, const PlainStore& plain) {
     if (any.chance(0.5))
       batch.attempts.push_back(
           any.any_attempt({job.number, 1 + static_cast<std::int64_t>(any.random.below(3))}));
+    if (any.chance(0.2))
+      batch.outdated.push_back({job.number, static_cast<std::int64_t>(any.random.below(3))});
     if (is_final(changed.state) && any.chance(0.4)) batch.bared.push_back(job.number);
     if (is_final(changed.state) && any.chance(0.2)) batch.forgotten.push_back(job.number);
   }
@@ -217,6 +223,13 @@ class EveryStore : public testing::TestWithParam<const char*> {
         std::ranges::find(plain.commands, number, &std::pair<JobNumber, JobCommand>::first);
     EXPECT_TRUE(kept == plain.commands.end() ? !command->has_value() : *command == kept->second)
         << number;
+    if (there != nullptr && there->key) {
+      const auto keyed = store_->job_with_key(there->owner.uid, there->key->text);
+      ASSERT_TRUE(keyed) << keyed.error().text();
+      EXPECT_TRUE(keyed->has_value() && **keyed == *there) << number;
+      const auto others = store_->job_with_key(there->owner.uid + 1, there->key->text);
+      EXPECT_TRUE(others && !others->has_value()) << "keys are a user's own";
+    }
     std::vector<AttemptRecord> of_it = plain.attempts;
     std::erase_if(of_it, [&](const AttemptRecord& each) { return each.key.job != number; });
     const auto attempts = store_->attempts(number);

@@ -1,4 +1,4 @@
-// Requests as the daemon reads them: header, target and a submission in the body.
+// Requests as the daemon reads them: header, target, and a submission in the body with its key.
 
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/http/parser.hpp>
@@ -7,6 +7,7 @@
 #include "api/documents.hpp"
 #include "base/json.hpp"
 #include "daemon/http/http_types.hpp"
+#include "daemon/service/submission_key.hpp"
 #include "fuzz.hpp"
 
 namespace cleave::fuzz {
@@ -29,8 +30,14 @@ bool read_input(const std::string& text) {
   if (failed || !parser.is_done()) return false;
   const auto target = parser.get().target();
   const bool found = parse_http_target({target.data(), target.size()}).has_value();
-  if (const auto document = parse_json(parser.get().body(), "request"))
-    (void)read_submission(*document, "request");
+  const auto document = parse_json(parser.get().body(), "request");
+  if (!document) return found;
+  (void)read_submission(*document, "request");
+  const auto header = parser.get()[key_header];
+  if (const auto key = read_submission_key({header.data(), header.size()}, *document)) {
+    const auto again = read_submission_key("\"" + key->text + "\"", *document);
+    require(again && *again == *key, "a key in quotes is the same");
+  }
   return found;
 }
 
