@@ -29,14 +29,19 @@ std::optional<MiB> most_memory_of(const Fleet& fleet) {
 
 Result<Engine> Engine::make(const SchedulerSpec& spec, const SchedulerSetup& setup,
                             RequestTable& requests, Forecaster* forecaster, Refusals* refusals) {
-  auto scheduler = make_scheduler(spec, setup);
+  std::unique_ptr<HostRoom> host;
+  if (!setup.fleet.hosts().empty()) host = std::make_unique<HostRoom>(setup.fleet, requests);
+  SchedulerSetup with_host = setup;
+  with_host.host = host.get();
+  auto scheduler = make_scheduler(spec, with_host);
   if (!scheduler) return std::unexpected(scheduler.error());
-  return Engine(spec, std::move(*scheduler), setup, requests, forecaster, refusals);
+  return Engine(spec, std::move(*scheduler), setup, std::move(host), requests, forecaster,
+                refusals);
 }
 
 Engine::Engine(const SchedulerSpec& spec, std::unique_ptr<Scheduler> scheduler,
-               const SchedulerSetup& setup, RequestTable& requests, Forecaster* forecaster,
-               Refusals* refusals)
+               const SchedulerSetup& setup, std::unique_ptr<HostRoom> host, RequestTable& requests,
+               Forecaster* forecaster, Refusals* refusals)
     : scheduler_(std::move(scheduler)),
       requests_(&requests),
       facts_(setup.facts),
@@ -46,6 +51,7 @@ Engine::Engine(const SchedulerSpec& spec, std::unique_ptr<Scheduler> scheduler,
       own_refusals_(refusals == nullptr ? std::make_unique<Refusals>() : nullptr),
       refusals_(refusals == nullptr ? own_refusals_.get() : refusals),
       gangs_(setup.gangs),
+      host_(std::move(host)),
       most_memory_(most_memory_of(setup.fleet)) {
   if (setup.kinds && facts_ != nullptr && !spec.row->kinds)
     kinds_refused_ = fmt::format("scheduler '{}' takes batches only", spec.row->name);
@@ -56,18 +62,30 @@ Engine::Engine(const SchedulerSpec& spec, std::unique_ptr<Scheduler> scheduler,
   for (const GpuState& gpu : setup.fleet.gpus()) {
     kinds_.push_back(gpu.kind);
     room_[gpu.kind] = room_[gpu.kind] | setup.fleet.graph(gpu).free(gpu.occupied);
+    if (host_) room_of_gpu_.push_back(setup.fleet.graph(gpu).free(gpu.occupied));
   }
   whole_.reserve(room_.size());
   for (const auto& graph : setup.fleet.graphs()) whole_.push_back(graph->geometry().all());
 }
 
+bool Engine::hosted(RequestId request) const {
+  const ResolvedRequest& resolved = (*requests_)[request];
+  if (!host_ || resolved.request.host.empty()) return true;
+  for (std::size_t i = 0; i < kinds_.size(); ++i)
+    if (resolved.holds[kinds_[i]].meets(room_of_gpu_[i]) &&
+        host_->could_hold(request, static_cast<GpuId>(i)))
+      return true;
+  return false;
+}
+
 bool Engine::servable(RequestId request) const {
   const ResolvedRequest& resolved = (*requests_)[request];
+  if (!hosted(request)) return false;
   if (!several_refused_.empty() && seated_together(resolved.request)) return false;
   for (std::size_t kind = 0; kind < room_.size(); ++kind)
     if (resolved.holds[kind].meets(room_[kind]))
       return scheduler_->serves(request) &&
-             (resolved.request.places == 1 || scheduler_->seats_all(request));
+             (seats_alone(resolved.request) || scheduler_->seats_all(request));
   return false;
 }
 
@@ -88,10 +106,12 @@ void Engine::forget_restarted(std::span<const Command> commands) {
 
 void Engine::on(const Event& event, Instant now, std::vector<Command>& commands) {
   const std::size_t before = commands.size();
+  if (host_) host_->follow(commands);
   if (!begun_) begin(now, commands);
   tell(event, now, commands);
   if (gangs_) note_starts(std::span(commands).subspan(before));
   if (forecaster_ != nullptr) forget_restarted(std::span(commands).subspan(before));
+  if (host_) host_->unfollow();
 }
 
 void Engine::tell(const Event& event, Instant now, std::vector<Command>& commands) {
@@ -153,11 +173,15 @@ void Engine::enqueue(JobId job, RequestId request, Instant now, std::vector<Comm
 std::string_view Engine::why_not_servable(RequestId request) {
   const Request& asked = (*requests_)[request].request;
   if (!several_refused_.empty() && seated_together(asked)) return several_refused_;
+  if (!hosted(request))
+    return too_many_.try_emplace(request, host_->why_never(request)).first->second;
   if (!scheduler_->serves(request)) {
     const std::string_view own = scheduler_->why_not(request);
     return own.empty() ? no_room : own;
   }
-  if (asked.places == 1 || scheduler_->seats_all(request)) return no_room;
+  if (seats_alone(asked) || scheduler_->seats_all(request)) return no_room;
+  if (asked.places == 1)
+    return too_many_.try_emplace(request, host_->why_never(request)).first->second;
   std::string& reason = too_many_[request];
   if (reason.empty()) reason = fmt::format("the fleet never has {} at a time", text(asked));
   return reason;
@@ -167,6 +191,7 @@ void Engine::set_request(JobId job, RequestId request) {
   const auto set = [&](JobId process) {
     if (request_of_.size() <= index(process)) request_of_.resize(index(process) + 1);
     request_of_[index(process)] = request;
+    if (host_) host_->asks(process, request);
   };
   set(job);
   if (!of_gang(job)) return;
@@ -185,6 +210,7 @@ void Engine::on_finished(JobId job, Instant now, std::vector<Command>& commands)
 
 void Engine::release(JobId job, Instant now, std::vector<Command>& commands) {
   forget(job);
+  if (host_) host_->leave(job);
   const auto guest = guests_.empty() ? guests_.end() : guests_.find(job);
   if (guest == guests_.end()) return scheduler_->on(Finished{job}, now, commands);
   const GpuId gpu = guest->second.gpu;
@@ -194,6 +220,7 @@ void Engine::release(JobId job, Instant now, std::vector<Command>& commands) {
 }
 
 void Engine::requeue(JobId job, RequestId request, Instant now, std::vector<Command>& commands) {
+  if (host_) host_->leave(job);
   set_request(job, request);
   const auto guest = guests_.empty() ? guests_.end() : guests_.find(job);
   if (guest == guests_.end()) return scheduler_->on(Requeued{job, request}, now, commands);
@@ -208,6 +235,7 @@ void Engine::requeue(JobId job, RequestId request, Instant now, std::vector<Comm
 
 void Engine::on_adopted(const Adopted& adopted, Instant now, std::vector<Command>& commands) {
   set_request(adopted.job, adopted.request);
+  if (host_) host_->adopt(adopted);
   if (of_gang(adopted.job))
     running_gangs_.started(facts_->gang(adopted.job),
                            {adopted.job, adopted.gpu, adopted.placement});
@@ -233,7 +261,12 @@ void Engine::requeue_guests(GpuId gpu, std::optional<PlacementId> placement, Ins
 /// Its request stays what it was: where it waits again, it asks for that.
 void Engine::resize(JobId lease, std::optional<RequestId> to, Instant now,
                     std::vector<Command>& commands) {
-  const RequestId request = to.value_or(request_of(lease));
+  RequestId request = to.value_or(request_of(lease));
+  if (host_ && to) {  // of the host it needs what it asked for
+    Request smaller = (*requests_)[*to].request;
+    smaller.host = (*requests_)[request_of(lease)].request.host;
+    request = requests_->intern(smaller);
+  }
   if (guests_.contains(lease) || !servable(request)) return;
   scheduler_->resize(lease, request, now, commands);
 }
@@ -265,6 +298,7 @@ void Engine::see_to_all(Instant now, std::vector<Command>& commands) {
 }
 
 void Engine::on_lost(GpuId gpu, Instant now, std::vector<Command>& commands) {
+  if (host_) host_->gone(gpu);
   requeue_guests(gpu, std::nullopt, now, commands);
   service_[index(gpu)].lost = true;
   see_to(gpu, now, commands);
@@ -278,11 +312,13 @@ void Engine::on_returned(GpuId gpu, Instant now, std::vector<Command>& commands)
   // It comes back empty, so what did not fit on it may fit now.
   const std::uint16_t kind = kinds_[index(gpu)];
   room_[kind] = whole_[kind];
+  if (host_) room_of_gpu_[index(gpu)] = whole_[kind];
   service_[index(gpu)].lost = false;
   see_to(gpu, now, commands);
 }
 
 void Engine::on_gone(const InstanceGone& gone, Instant now, std::vector<Command>& commands) {
+  if (host_) host_->gone(Spot{gone.gpu, gone.placement});
   if (gone.placement) requeue_guests(gone.gpu, gone.placement, now, commands);
   if (service_[index(gone.gpu)].told != Service::Told::lost) scheduler_->on(gone, now, commands);
   see_to(gone.gpu, now, commands);

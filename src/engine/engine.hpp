@@ -50,6 +50,7 @@
 #include <vector>
 
 #include "engine/gangs.hpp"
+#include "engine/host_room.hpp"
 #include "engine/refusals.hpp"
 #include "engine/scheduler.hpp"
 #include "forecast/memory/forecaster.hpp"
@@ -73,22 +74,28 @@ class Engine {
   void frees_soon(GpuId gpu) const { scheduler_->frees_soon(gpu); }
   void settle(Instant now, std::vector<Command>& commands) {
     const std::size_t before = commands.size();
+    if (host_) host_->follow(commands);
     if (!begun_) begin(now, commands);
     if (gangs_ && !settled_) stop_incomplete(now, commands);
     scheduler_->settle(now, commands);
     if (gangs_) note_starts(std::span(commands).subspan(before));
     if (forecaster_ != nullptr) forget_restarted(std::span(commands).subspan(before));
+    if (host_) host_->unfollow();
   }
 
   /// What the job asks for now: what it was submitted with, or more, when it has turned out to need
   /// more. Of a job that was submitted or adopted.
   [[nodiscard]] RequestId request_of(JobId job) const { return request_of_[index(job)]; }
-  [[nodiscard]] Outlook outlook(JobId job) const { return scheduler_->outlook(job); }
+  [[nodiscard]] Outlook outlook(JobId job) const {
+    Outlook outlook = scheduler_->outlook(job);
+    if (host_) outlook.host = host_->why_waits(request_of(job));
+    return outlook;
+  }
 
  private:
   Engine(const SchedulerSpec& spec, std::unique_ptr<Scheduler> scheduler,
-         const SchedulerSetup& setup, RequestTable& requests, Forecaster* forecaster,
-         Refusals* refusals);
+         const SchedulerSetup& setup, std::unique_ptr<HostRoom> host, RequestTable& requests,
+         Forecaster* forecaster, Refusals* refusals);
 
   /// Whether a GPU takes work, and what the scheduler was told.
   struct Service {
@@ -120,6 +127,12 @@ class Engine {
   /// Those of which only a part was adopted.
   void stop_incomplete(Instant now, std::vector<Command>& commands);
 
+  /// Whether it has a place as soon as any GPU has: it asks for one, and nothing of its host.
+  [[nodiscard]] bool seats_alone(const Request& request) const {
+    return request.places == 1 && (!host_ || request.host.empty());
+  }
+  /// Whether the host of a node with a GPU for it could ever hold it.
+  [[nodiscard]] bool hosted(RequestId request) const;
   /// Whether some GPU has, or may get, a place for the request, and the scheduler would use it.
   [[nodiscard]] bool servable(RequestId request) const;
   [[nodiscard]] std::string_view why_not_servable(RequestId request);
@@ -167,6 +180,7 @@ class Engine {
   Forecaster* forecaster_;
   std::vector<PlacementSet>
       room_;  // by GPU model: what fits beside walls and the fleet's own work somewhere
+  std::vector<PlacementSet> room_of_gpu_;   // the same by GPU, where hosts are limited
   std::vector<PlacementSet> whole_;         // by GPU model: every placement
   std::vector<std::uint16_t> kinds_;        // by GPU
   std::vector<RequestId> request_of_;       // by job
@@ -176,7 +190,8 @@ class Engine {
   std::string kinds_refused_;                  // why no service or lease is taken; empty: they are
   bool gangs_ = false;                         // jobs of several places may come
   std::string several_refused_;                // why they are not taken; empty: they are
-  std::map<RequestId, std::string> too_many_;  // why: the fleet never has as many
+  std::map<RequestId, std::string> too_many_;  // why: the fleet, or a host, never has as many
+  std::unique_ptr<HostRoom> host_;             // empty: hosts are not limited
   RunningGangs running_gangs_;
   bool settled_ = false;
   bool begun_ = false;  // anything was told

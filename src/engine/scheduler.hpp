@@ -57,7 +57,8 @@ struct Outlook {
   bool user_at_limit = false;     // its user has as many jobs running as the queue allows
   std::string_view order;         // what goes before the order of submission; empty: nothing
   bool waits_for_better = false;  // there is room, but a better place is expected soon
-  std::string_view size;          // why its instance is as large as it is; empty: it asks for that
+  std::string host = {};  // of what the hosts have too little left for it; empty: of nothing
+  std::string_view size;  // why its instance is as large as it is; empty: it asks for that
 };
 
 /// All that a scheduler is told.
@@ -106,6 +107,8 @@ class Scheduler {
   [[nodiscard]] virtual Outlook outlook(JobId /*job*/) const { return {}; }
 };
 
+class HostRoom;
+
 /// What a scheduler is made from. Everything referred to must outlive it.
 struct SchedulerSetup {
   const Fleet& fleet;            // as it is at the beginning
@@ -123,6 +126,9 @@ struct SchedulerSetup {
   /// Jobs of several places, or of whole GPUs, may come; `facts` know their gangs. Where none does,
   /// decisions are quicker.
   bool gangs = false;
+  /// What the hosts of nodes have room for, which the engine sets; null: they are not limited.
+  /// What it does not take is not started there, nor moved.
+  HostRoom* host = nullptr;
 };
 
 /// A scheduler in the table: what help says of it, what it does that others need to know, and how

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <unordered_map>
 
 #include "base/format.hpp"
 #include "base/json.hpp"
@@ -166,7 +167,10 @@ class FleetReader {
   void read_node(JsonReader& in) {
     NodeEntry node;
     node.name = in.text("name");
-    if (const auto cpus = in.integer_if("cpus", 0, INT32_MAX)) node.cpus = static_cast<int>(*cpus);
+    node.cpus = in.number_if("cpus");
+    if (node.cpus && !(*node.cpus >= 0 && *node.cpus <= most_cpus))
+      in.refuse("cpus",
+                fmt::format("expected a number from 0 to {:.0f}, found {}", most_cpus, *node.cpus));
     node.host_memory = in.size_if("host_memory_mib");
     in.done();
     if (!failed() && !node_names_.insert(node.name).second)
@@ -221,6 +225,32 @@ Result<void> check_profiles(const FleetFile& fleet, const ProfileChoice& profile
 std::string_view node_of(std::string_view gpu) {
   const std::size_t slash = gpu.rfind('/');
   return slash == std::string_view::npos ? gpu : gpu.substr(0, slash);
+}
+
+std::vector<HostNode> host_nodes(const FleetFile& fleet) {
+  std::unordered_map<std::string_view, HostAsk> said;
+  for (const NodeEntry& node : fleet.nodes) {
+    HostAsk has{{}, node.host_memory};
+    if (node.cpus) has.millicpus = millicpus(*node.cpus);
+    if (!has.empty()) said.emplace(node.name, has);
+  }
+  std::vector<HostNode> nodes;
+  if (said.empty()) return nodes;
+  std::unordered_map<std::string_view, std::size_t> numbers;
+  bool limited = false;
+  for (const GpuEntry& gpu : fleet.gpus) {
+    const std::string_view name = node_of(gpu.name);
+    const auto [number, fresh] = numbers.try_emplace(name, nodes.size());
+    if (fresh) nodes.emplace_back();
+    HostNode& node = nodes[number->second];
+    if (const auto has = said.find(name); has != said.end()) node.has = has->second;
+    limited = limited || !node.has.empty();
+    const HostSlices slices = host_slices(fleet.geometries[gpu.geometry].model());
+    node.compute += slices.compute;
+    node.memory += slices.memory;
+  }
+  if (!limited) nodes.clear();
+  return nodes;
 }
 
 Result<FleetFile> parse_fleet(std::string_view text, const std::string& place,

@@ -10,6 +10,7 @@
 
 #include "base/result.hpp"
 #include "model/geometry.hpp"
+#include "model/host_share.hpp"
 #include "model/request.hpp"
 
 namespace cleave {
@@ -43,7 +44,7 @@ struct GpuEntry {
 /// A machine with GPUs.
 struct NodeEntry {
   std::string name;
-  std::optional<int> cpus;
+  std::optional<double> cpus;
   std::optional<MiB> host_memory;
 };
 
@@ -65,6 +66,10 @@ struct FleetFile {
 /// The node of a GPU with this name: what is before the last slash. A GPU without one is a node of
 /// its own.
 [[nodiscard]] std::string_view node_of(std::string_view gpu);
+
+/// By node, in the order of their first GPUs, what its host has and the slices of its GPUs; empty
+/// where no node with a GPU says anything of its host.
+[[nodiscard]] std::vector<HostNode> host_nodes(const FleetFile& fleet);
 
 /// The most GPUs in one fleet; a larger count in a file is taken for a mistake.
 inline constexpr std::int64_t most_gpus = 4'000'000;

@@ -14,6 +14,7 @@
 
 #include "base/quantity.hpp"
 #include "model/gpu_model.hpp"
+#include "model/host_share.hpp"
 
 namespace cleave {
 
@@ -78,6 +79,7 @@ struct Request {
   /// and end together.
   std::uint32_t places = 1;
   Together together = Together::anywhere;
+  HostAsk host{};  // of the node, for each place; only where nodes limit it
   friend auto operator<=>(const Request&, const Request&) = default;
 };
 

@@ -45,6 +45,7 @@ Fleet::Fleet(const FleetFile& file) {
     node_count_ += fresh ? 1 : 0;
     nodes_.push_back(node->second);
   }
+  hosts_ = host_nodes(file);
 }
 
 StateNumber Fleet::intern(const GpuState& state) {
@@ -82,6 +83,7 @@ GpuId Fleet::append(std::size_t kind) {
   empty.kind = static_cast<std::uint16_t>(kind);
   gpus_.push_back(intern(empty));
   nodes_.push_back(node_count_++);
+  if (!hosts_.empty()) hosts_.emplace_back();
   return static_cast<GpuId>(gpus_.size() - 1);
 }
 

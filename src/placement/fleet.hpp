@@ -50,6 +50,9 @@ class Fleet {
   /// of its own.
   [[nodiscard]] std::uint32_t node(GpuId gpu) const { return nodes_[index(gpu)]; }
 
+  /// By node, where the host of some node is limited; otherwise empty.
+  [[nodiscard]] const std::vector<HostNode>& hosts() const { return hosts_; }
+
   /// The GPU changes soon: has the memory fetch what that needs.
   void expect(GpuId gpu) const { __builtin_prefetch(&gpus_[index(gpu)], 1); }
 
@@ -137,6 +140,7 @@ class Fleet {
   std::vector<StateNumber> gpus_;
   std::vector<std::uint32_t> nodes_;  // by GPU
   std::uint32_t node_count_ = 0;
+  std::vector<HostNode> hosts_;  // by node, or empty
   std::vector<GpuState> states_;
   std::vector<StateNumber> after_, vacated_;
   std::unordered_map<GpuState, StateNumber, HashState, SameState> numbers_;

@@ -87,7 +87,8 @@ class Simulation {
         watched_(has_kinds_ || held_.counts() || options.observer != nullptr),
         others_left_(workload.jobs.size()),
         runs_(processes_.size()),
-        gangs_(processes_) {
+        gangs_(processes_),
+        host_of_(world_.limits_hosts() ? processes_.size() : 0) {
     if (services_.counts()) count_services();
     for (std::size_t gpu = 0; gpu < fleet_.size(); ++gpu) idles(static_cast<GpuId>(gpu));
     for (Request request : workload.requests) {
@@ -841,6 +842,7 @@ class Simulation {
 
   void leave_place(JobId id, const JobRun& run, std::optional<Instant> left) {
     measure_.before_change(run.gpu, now_);
+    free_host(id, run, left);
     leave_gpu(id, run);
     if (run.mode == RunMode::whole) {
       world_.end_whole(run.gpu, left);
@@ -848,6 +850,75 @@ class Simulation {
       world_.end_shared(run.gpu, run.placement, share_of(run), left);
     } else {
       world_.end(run.gpu, run.placement, left);
+    }
+  }
+
+  // What processes have of their hosts, where the fleet limits them.
+
+  HostAsk host_ask_of(JobId id) const {
+    HostAsk ask;
+    const JobDetails* details = workload_.details_of(job(id));
+    if (details == nullptr) return ask;
+    if (details->cpus) ask.millicpus = millicpus(*details->cpus);
+    ask.memory = details->host_memory;
+    return ask;
+  }
+
+  /// The others that share its instance.
+  std::vector<JobId> sharers_beside(JobId id, GpuId gpu, PlacementId placement) const {
+    std::vector<JobId> beside;
+    for (const JobId other : rates_.jobs_on(gpu)) {
+      const JobRun& run = *runs_.find(other);
+      if (other != id && run.mode == RunMode::shared && run.placement == placement)
+        beside.push_back(other);
+    }
+    return beside;
+  }
+
+  /// The process starts there, when its place can be used or later, when its host can.
+  Result<Instant> when_hosted(JobId id, GpuId gpu, std::optional<PlacementId> placement,
+                              Instant begins, bool shares = false) {
+    if (host_of_.empty()) return begins;
+    const HostAsk ask = host_ask_of(id);
+    HostAmount part = world_.host_part(ask, gpu, placement);
+    // Those that share an instance and have said nothing have its part together.
+    if (shares)
+      for (const JobId other : sharers_beside(id, gpu, *placement)) {
+        if (!ask.millicpus && !host_ask_of(other).millicpus) part.millicpus = 0;
+        if (!ask.memory && !host_ask_of(other).memory) part.memory = MiB{0};
+      }
+    const auto from = world_.take_host(gpu, part, now_);
+    if (!from) return from;
+    host_of_[index(id)] = part;
+    return std::max(begins, *from);
+  }
+
+  void free_host(JobId id, const JobRun& run, std::optional<Instant> left) {
+    if (host_of_.empty()) return;
+    HostAmount part = std::exchange(host_of_[index(id)], {});
+    if (run.mode == RunMode::shared) pass_on(id, run, part);
+    world_.free_host(run.gpu, part, left);
+  }
+
+  /// It moves, and the process that it leaves has what it had until then.
+  void leave_host(JobId id, GpuId from, const HostAmount& had, bool same_node, Instant until) {
+    if (!same_node) return world_.free_host(from, had, until);
+    const HostAmount& has = host_of_[index(id)];
+    world_.linger_on_host(from,
+                          {std::max<std::int64_t>(0, had.millicpus - has.millicpus),
+                           std::max(MiB{0}, had.memory - has.memory)},
+                          until);
+  }
+
+  /// What it had for others too that share its instance, one of them has now.
+  void pass_on(JobId id, const JobRun& run, HostAmount& part) {
+    const HostAsk ask = host_ask_of(id);
+    for (const JobId other : sharers_beside(id, run.gpu, run.placement)) {
+      HostAmount& its = host_of_[index(other)];
+      if (!ask.millicpus && !host_ask_of(other).millicpus)
+        its.millicpus += std::exchange(part.millicpus, 0);
+      if (!ask.memory && !host_ask_of(other).memory)
+        its.memory += std::exchange(part.memory, MiB{0});
     }
   }
 
@@ -1105,6 +1176,7 @@ class Simulation {
       ++summary_.evictions;
     }
     leave_gpu(id, runs_[id]);
+    free_host(id, runs_[id], std::nullopt);
     gone(gang, id);
   }
 
@@ -1179,6 +1251,7 @@ class Simulation {
       JobRun& run = runs_[id];
       progress(id);
       leave_gpu(id, run);
+      free_host(id, run, std::nullopt);
       observe([&] {
         return RunEvent{now_, RunEvent::Kind::evicted, id, gpu, seen_placement(run), {}};
       });
@@ -1241,14 +1314,16 @@ class Simulation {
 
   Result<void> carry_out(const StartJob& what) {
     measure_.before_change(what.gpu, now_);
-    const auto begins = world_.start(what.gpu, what.placement, now_);
+    auto begins = world_.start(what.gpu, what.placement, now_);
+    if (begins) begins = when_hosted(what.job, what.gpu, what.placement, *begins);
     if (!begins) return std::unexpected(begins.error());
     return begin(what.job, what.gpu, what.placement, RunMode::instance, *begins);
   }
 
   Result<void> carry_out(const StartShared& what) {
     measure_.before_change(what.gpu, now_);
-    const auto begins = world_.start_shared(what.gpu, what.placement, what.share, now_);
+    auto begins = world_.start_shared(what.gpu, what.placement, what.share, now_);
+    if (begins) begins = when_hosted(what.job, what.gpu, what.placement, *begins, true);
     if (!begins) return std::unexpected(begins.error());
     runs_.open(what.job).part = what.share.part;
     return begin(what.job, what.gpu, what.placement, RunMode::shared, *begins);
@@ -1256,7 +1331,8 @@ class Simulation {
 
   Result<void> carry_out(const StartOnWholeGpu& what) {
     measure_.before_change(what.gpu, now_);
-    const auto begins = world_.start_whole(what.gpu, now_);
+    auto begins = world_.start_whole(what.gpu, now_);
+    if (begins) begins = when_hosted(what.job, what.gpu, std::nullopt, *begins);
     if (!begins) return std::unexpected(begins.error());
     return begin(what.job, what.gpu, 0, RunMode::whole, *begins);
   }
@@ -1357,7 +1433,11 @@ class Simulation {
     account_.disrupted(index(what.job));
     if (keeps(what.job) == Keeps::checkpoint || keeps(what.job) == Keeps::nothing)
       return move_stopped(what);
-    const auto ready = world_.start(what.gpu, what.placement, now_);
+    auto ready = world_.start(what.gpu, what.placement, now_);
+    const HostAmount had = host_of_.empty() ? HostAmount{} : host_of_[index(what.job)];
+    const bool same_node = fleet_.node(run.gpu) == fleet_.node(what.gpu);
+    if (same_node) free_host(what.job, run, std::nullopt);
+    if (ready) ready = when_hosted(what.job, what.gpu, what.placement, *ready);
     if (!ready) return std::unexpected(ready.error());
     if (learns_) learn_pace(what.job);
     // It runs on where it is, or was before an earlier move, until the replica takes over.
@@ -1368,6 +1448,7 @@ class Simulation {
     const GpuId left = run.gpu;
     leave_gpu(what.job, run);
     world_.end(run.gpu, run.placement, replica);
+    if (!host_of_.empty()) leave_host(what.job, run.gpu, had, same_node, replica);
     run.gpu = what.gpu;
     run.placement = what.placement;
     run.here_from = replica;
@@ -1406,7 +1487,8 @@ class Simulation {
   Result<void> move_stopped(const MigrateJob& what) {
     const bool saves = keeps(what.job) == Keeps::checkpoint;
     stop(what.job, saves, saves ? RunEvent::Kind::checkpointed : RunEvent::Kind::stopped);
-    const auto ready = world_.start(what.gpu, what.placement, now_);
+    auto ready = world_.start(what.gpu, what.placement, now_);
+    if (ready) ready = when_hosted(what.job, what.gpu, what.placement, *ready);
     if (!ready) return std::unexpected(ready.error());
     return begin(what.job, what.gpu, what.placement, RunMode::instance, *ready);
   }
@@ -1550,6 +1632,7 @@ class Simulation {
   std::vector<JobId> arrived_leases_;  // at this instant
   JobRuns runs_;                       // by process
   GangRuns gangs_;
+  std::vector<HostAmount> host_of_;    // by process; empty: hosts are not limited
   std::uint32_t generations_ = 0;      // given out, to all runs
   std::vector<double> done_before_;    // by job; empty: nothing for any
   std::vector<double> deaths_;         // by job, see death_of; empty: none dies
@@ -1561,6 +1644,19 @@ class Simulation {
   RunSummary summary_;
 };
 
+/// The workload, with what its jobs ask of hosts in their requests.
+Workload asking_hosts(Workload workload) {
+  for (Job& job : workload.jobs) {
+    const JobDetails* details = workload.details_of(job);
+    if (details == nullptr || (!details->cpus && !details->host_memory)) continue;
+    Request request = workload.requests[job.request];
+    if (details->cpus) request.host.millicpus = millicpus(*details->cpus);
+    request.host.memory = details->host_memory;
+    job.request = workload.intern(request);
+  }
+  return workload;
+}
+
 }  // namespace
 
 Result<RunSummary> simulate(const FleetFile& fleet, const Workload& workload,
@@ -1569,7 +1665,8 @@ Result<RunSummary> simulate(const FleetFile& fleet, const Workload& workload,
     return fail(ErrorKind::infeasible, "the workload",
                 fmt::format("its jobs ask for {} places in all", processes),
                 fmt::format("leave out jobs until they ask for at most {}", too_many_processes));
-  return Simulation(fleet, workload, spec, options).run();
+  if (host_nodes(fleet).empty()) return Simulation(fleet, workload, spec, options).run();
+  return Simulation(fleet, asking_hosts(workload), spec, options).run();
 }
 
 }  // namespace cleave

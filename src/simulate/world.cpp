@@ -25,7 +25,11 @@ std::unexpected<Error> refuse(const char* what, GpuId gpu, const Geometry& geome
 
 World::World(const Fleet& start, std::optional<Duration> each, std::optional<std::uint64_t> jitter,
              Duration mig_switch)
-    : graphs_(start.graphs()), each_(each), jitter_(jitter), mig_switch_(mig_switch) {
+    : graphs_(start.graphs()),
+      hosts_(start),
+      each_(each),
+      jitter_(jitter),
+      mig_switch_(mig_switch) {
   if (jitter_) batches_of_.resize(start.size());
   for (const auto& graph : graphs_) {
     const Geometry& geometry = graph->geometry();
@@ -234,6 +238,14 @@ void World::end_whole(GpuId id, std::optional<Instant> left) {
   }
   gpu.whole = false;
   gpu.held_compute = gpu.held_memory = 0;
+}
+
+HostAmount World::host_part(const HostAsk& ask, GpuId id,
+                            std::optional<PlacementId> placement) const {
+  const Geometry& geometry = graph((*this)[id]).geometry();
+  return host_share(
+      ask, hosts_.node_of(id),
+      placement ? host_slices(*geometry[*placement].profile) : host_slices(geometry.model()));
 }
 
 void World::lose(GpuId id) {

@@ -12,6 +12,7 @@
 #include "base/time.hpp"
 #include "model/event.hpp"
 #include "placement/fleet.hpp"
+#include "simulate/simulated_hosts.hpp"
 
 namespace cleave {
 
@@ -80,6 +81,28 @@ class World {
     return shared_[cell(gpu, placement)].mode;
   }
   void end_whole(GpuId gpu, std::optional<Instant> left = std::nullopt);
+
+  // The hosts of nodes, where the fleet limits them.
+
+  [[nodiscard]] bool limits_hosts() const { return hosts_.limited(); }
+  /// What a process gets of the host there that asks for this; without a placement, with the GPU.
+  [[nodiscard]] HostAmount host_part(const HostAsk& ask, GpuId gpu,
+                                     std::optional<PlacementId> placement) const;
+  /// A process has this of the GPU's host from the time that is returned on: when those that leave
+  /// have given back enough.
+  [[nodiscard]] Result<Instant> take_host(GpuId gpu, const HostAmount& amount, Instant now) {
+    return hosts_.take(gpu, amount, now);
+  }
+  /// It gives it back, now or from `left` on.
+  void free_host(GpuId gpu, const HostAmount& amount, std::optional<Instant> left) {
+    hosts_.free(gpu, amount, left);
+  }
+
+  /// It moves on its node, and has this besides until then.
+  void linger_on_host(GpuId gpu, const HostAmount& amount, Instant until) {
+    hosts_.linger(gpu, amount, until);
+  }
+
   void lose(GpuId gpu);
   void recover(GpuId gpu, Instant now);
 
@@ -115,6 +138,7 @@ class World {
   void release(SimulatedGpu& gpu, PlacementId placement);
 
   std::vector<std::shared_ptr<const StateGraph>> graphs_;
+  SimulatedHosts hosts_;
   std::optional<Duration> each_;
   std::optional<std::uint64_t> jitter_;
   Duration mig_switch_;

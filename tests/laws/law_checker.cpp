@@ -274,6 +274,7 @@ bool LawChecker::alike(JobId a, JobId b) const {
                          *others = workload_.details_of(other);
   if (details == nullptr) details = &none;
   if (others == nullptr) others = &none;
+  if (details->cpus != others->cpus || details->host_memory != others->host_memory) return false;
   return !details->deadline && !others->deadline && details->application == others->application &&
          details->batch == others->batch && !details->growth && !others->growth;
 }

@@ -42,7 +42,13 @@ class Adaptive final : public Scheduler, private QueueHost {
         never_ours_(setup.fleet),
         overtakes_queue_(rules.backfill != Backfill::none),
         queue_(setup, std::move(rules)),
-        patience_(patience * std::max<std::size_t>(1, setup.fleet.size())) {}
+        patience_(patience * std::max<std::size_t>(1, setup.fleet.size())) {
+    if (setup.host == nullptr) return;
+    books_.host_takes = [this](JobId job, Spot spot) {
+      const bool moves = books_.seats.seated(job);
+      return queue_.host_takes({job, books_.ledger[job].request}, spot, books_.now, moves);
+    };
+  }
 
   void on(const SchedulerEvent& event, Instant now, std::vector<Command>& /*commands*/) override {
     books_.now = now;
@@ -101,7 +107,7 @@ class Adaptive final : public Scheduler, private QueueHost {
     books_.now = now;
     const JobSeat seat = books_.seats[lease];
     const auto from = seat.whole ? std::nullopt : std::optional(seat.placement);
-    const auto spot = queue_.resized(*this, {lease, to}, {seat.gpu, from});
+    const auto spot = queue_.resized(*this, {lease, to}, {seat.gpu, from}, now);
     if (!spot) return;
     migrate(lease, *spot, commands);
     look_again_ = true;
@@ -380,7 +386,7 @@ class Adaptive final : public Scheduler, private QueueHost {
   void serve_queue(std::vector<Command>& commands) {
     for (const GpuId gpu : kept_on_) books_.kept[index(gpu)] = {};
     kept_on_.clear();
-    if (queue_.empty()) return;
+    if (queue_.empty()) return queue_.forget_kept_of_hosts();
     queue_.serve(*this, books_.now, commands);
     for (const Reservation& each : queue_.reservations()) {
       const Geometry& rules = books_.geometry(each.spot.gpu);
@@ -427,7 +433,8 @@ class Adaptive final : public Scheduler, private QueueHost {
       if (in_vain.contains(books_.ledger[job].request)) continue;
       const auto place = finder_.best_place(job);
       if (!place) {
-        if (!books_.ledger[job].cut) in_vain.insert(books_.ledger[job].request);
+        if (!books_.ledger[job].cut && !books_.host_takes)
+          in_vain.insert(books_.ledger[job].request);
         passed += 1;
         continue;
       }
@@ -525,7 +532,7 @@ class Adaptive final : public Scheduler, private QueueHost {
       if (in_vain.contains(books_.ledger[job].request)) continue;
       if (const auto place = finder_.best_place(job)) {
         start_pooled(job, place->spot, commands);
-      } else if (!books_.ledger[job].cut) {
+      } else if (!books_.ledger[job].cut && !books_.host_takes) {
         in_vain.insert(books_.ledger[job].request);
       }
     }

@@ -58,6 +58,13 @@ bool Books::in_advance(GpuId gpu) const {
       advance, [&](const GpuReservation& each) { return each.gpu == gpu && each.until > now; });
 }
 
+PlacementSet Books::hosted(JobId job, GpuId gpu, PlacementSet places) const {
+  if (!host_takes) return places;
+  for (const PlacementId id : places)
+    if (!host_takes(job, {gpu, id})) places.erase(id);
+  return places;
+}
+
 std::vector<JobId> Books::first_waiting(std::size_t most) const {
   auto jobs = waiting.first(most, std::pow(ledger.seen().rest(0), -0.8));
   if (above) std::erase_if(jobs, [&](JobId job) { return ledger[job].priority <= *above; });

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <set>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "engine/adaptive/job_ledger.hpp"
 #include "engine/adaptive/waiting_pool.hpp"
 #include "engine/queue/queue_rules.hpp"
+#include "engine/queue/spot.hpp"
 #include "engine/scheduler.hpp"
 #include "engine/seats.hpp"
 
@@ -39,6 +41,8 @@ struct Books {
   void disrupt(JobId job);
   /// Whether the plan for its GPU has no say about a job that runs.
   [[nodiscard]] bool pinned(JobId job) const;
+  /// Those of the places where the host has room for the job too.
+  [[nodiscard]] PlacementSet hosted(JobId job, GpuId gpu, PlacementSet places) const;
   /// In their order, those whose turn it is; at most this number.
   [[nodiscard]] std::vector<JobId> first_waiting(std::size_t most) const;
 
@@ -52,7 +56,9 @@ struct Books {
   JobLedger ledger;
   WaitingPool waiting;
   ArrivalRate arrivals;
-  std::vector<PlacementSet> kept;           // by GPU: for jobs of the queue
+  std::vector<PlacementSet> kept;  // by GPU: for jobs of the queue
+  /// Whether the host of the spot has room for the job, which moves if it runs; empty: always.
+  std::function<bool(JobId, Spot)> host_takes;
   std::optional<std::int64_t> above;        // only jobs of higher priority, for the moment
   std::set<std::pair<int, GpuId>> by_load;  // slices that are held, and where
   std::vector<int> loads;                   // by GPU

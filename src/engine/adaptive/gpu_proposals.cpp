@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/adaptive/room_left.hpp"
+#include "engine/host_room.hpp"
 
 namespace cleave {
 
@@ -35,7 +36,8 @@ PlanJob GpuProposals::as_running(JobId job, GpuId gpu, std::int64_t base) {
   as.worth = weighed(job, base);
   as.speed = books_.ledger.speeds(job)[books_.kind(gpu)];
   as.at = books_.seats[job].placement;
-  as.allowed = (known.allowed[books_.kind(gpu)] - books_.blocked(gpu)) | PlacementSet::of(*as.at);
+  as.allowed = books_.hosted(job, gpu, known.allowed[books_.kind(gpu)] - books_.blocked(gpu)) |
+               PlacementSet::of(*as.at);
   as.may_stop = known.stops && may;
   as.moves_live = known.live && may;
   as.may_wait = !known.due && !books_.strict;
@@ -48,7 +50,7 @@ PlanJob GpuProposals::as_newcomer(JobId job, GpuId gpu, std::int64_t base) {
   PlanJob as;
   as.worth = weighed(job, base);
   as.speed = books_.ledger.speeds(job)[books_.kind(gpu)];
-  as.allowed = known.allowed[books_.kind(gpu)] - books_.blocked(gpu);
+  as.allowed = books_.hosted(job, gpu, known.allowed[books_.kind(gpu)] - books_.blocked(gpu));
   as.checkpoint_s = books_.ledger.mean_checkpoint_s();
   // One that runs elsewhere is saved and restored, unless a replica takes over; one that was saved
   // is restored only.
@@ -105,7 +107,7 @@ GpuProposal GpuProposals::propose(GpuId gpu, std::span<const JobId> newcomers,
   std::size_t looked = 0;
   for (const JobId job : newcomers) {
     const PlanJob as = as_newcomer(job, gpu, base);
-    if (as.allowed.empty()) continue;
+    if (as.allowed.empty() || !host_takes_beside(it, job, as)) continue;
     if (looked++ < 3) {
       paces += 1 / as.worth.rest_s;
       ++count;
@@ -138,13 +140,52 @@ GpuProposal GpuProposals::propose(GpuId gpu, std::span<const JobId> newcomers,
   it.present = planner.present(question, it.as);
   it.plan = planner.best(question, it.as);
   it.gain = it.plan.worth - it.present;
+  it.hosted = fits_host(it);
   return it;
+}
+
+/// Whether the host has room for the plan at every step towards it.
+bool GpuProposals::fits_host(const GpuProposal& it) const {
+  HostRoom* const host = books_.setup.host;
+  if (host == nullptr) return true;
+  const std::uint32_t node = host->node(it.gpu);
+  HostAmount left = host->left(node), more;
+  for (std::size_t i = 0; i < it.jobs.size(); ++i) {
+    const JobId job = it.jobs[i];
+    const auto place = it.plan.places[i];
+    if (!place || place == it.as[i].at) continue;
+    HostAmount needs = host->amount(books_.ledger[job].request, {it.gpu, *place});
+    if (books_.seats.seated(job) && host->node(books_.seats[job].gpu) == node) {
+      const HostAmount has = host->has(job);
+      needs = {std::max<std::int64_t>(0, needs.millicpus - has.millicpus),
+               std::max(MiB{0}, needs.memory - has.memory)};
+    }
+    more += needs;
+  }
+  return HostRoom::times(host->host(node), left, more) > 0;
+}
+
+/// Whether the host has room for the job beside all the newcomers before it, each in its smallest
+/// place.
+bool GpuProposals::host_takes_beside(const GpuProposal& it, JobId more, const PlanJob& as) const {
+  HostRoom* const host = books_.setup.host;
+  if (host == nullptr) return true;
+  const auto least = [&](JobId job, PlacementSet allowed) {
+    return host->amount(books_.ledger[job].request, {it.gpu, allowed.last()});
+  };
+  HostAmount sum = least(more, as.allowed);
+  for (std::size_t i = 0; i < it.jobs.size(); ++i)
+    if (!it.as[i].at && !books_.seats.seated(it.jobs[i]))
+      sum += least(it.jobs[i], it.as[i].allowed);
+  const std::uint32_t node = host->node(it.gpu);
+  return books_.seats.seated(more) || HostRoom::times(host->host(node), host->left(node), sum) > 0;
 }
 
 bool GpuProposals::worth_it(const GpuProposal& it) {
   bool disturbs = false;
   for (std::size_t i = 0; i < it.jobs.size(); ++i)
     disturbs = disturbs || (it.as[i].at && it.plan.places[i] != it.as[i].at);
+  if (!it.hosted) return false;
   return it.gain > (disturbs ? least_gain * std::max(0.0, it.present) : 0) && it.gain > 1e-12;
 }
 
@@ -207,7 +248,7 @@ std::optional<GpuProposal> GpuProposals::best_move() {
       const JobId one[] = {mover.job};
       GpuProposal with = propose(to, one);
       const auto moved = std::ranges::find(with.jobs, mover.job);
-      if (moved == with.jobs.end() ||
+      if (!with.hosted || moved == with.jobs.end() ||
           !with.plan.places[static_cast<std::size_t>(moved - with.jobs.begin())])
         continue;
       const double stays = stay_worth(mover.job, with.horizon);

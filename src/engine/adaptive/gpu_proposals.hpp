@@ -21,6 +21,7 @@ struct GpuProposal {
   GpuPlan plan;
   double gain = 0, present = 0;  // what the plan is worth more than what is, and that
   double horizon = 1;            // over this number of seconds
+  bool hosted = true;            // the host of its node has room for the plan
 };
 
 /// Makes proposals; changes nothing.
@@ -41,6 +42,8 @@ class GpuProposals {
   [[nodiscard]] std::optional<GpuProposal> best_move();
 
  private:
+  [[nodiscard]] bool fits_host(const GpuProposal& it) const;
+  [[nodiscard]] bool host_takes_beside(const GpuProposal& it, JobId more, const PlanJob& as) const;
   [[nodiscard]] double share_of_rate(std::optional<double> rate) const;
   [[nodiscard]] PlanJob as_running(JobId job, GpuId gpu, std::int64_t base);
   [[nodiscard]] PlanJob as_newcomer(JobId job, GpuId gpu, std::int64_t base);

@@ -54,9 +54,10 @@ std::optional<PricedPlace> PlaceFinder::best_place(JobId job) {
     if (state.absent) continue;
     const PlacementSet free = books_.seats.fleet().graph(state).free(state.occupied);
     if (free.empty()) continue;
-    const bool plain = books_.blocked(gpu).empty();
+    const bool plain = books_.blocked(gpu).empty() && !books_.host_takes;
     if (plain && !seen.insert(books_.seats.fleet().number(gpu)).second) continue;
-    look_at(job, gpu, free - books_.blocked(gpu), best);
+    const PlacementSet allowed = books_.ledger[job].allowed[state.kind];
+    look_at(job, gpu, books_.hosted(job, gpu, (free & allowed) - books_.blocked(gpu)), best);
   }
   return best;
 }

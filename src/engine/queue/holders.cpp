@@ -83,6 +83,13 @@ Instant Holders::leaves(const Holder& holder, Instant now) const {
   return too_long ? never : std::max(now, end);
 }
 
+Instant Holders::leaves(JobId job, Instant now) const {
+  const auto gpu = gpu_of(job);
+  if (!gpu) return never;
+  const auto holder = std::ranges::find(on_[index(*gpu)], job, &Holder::job);
+  return leaves(*holder, now);
+}
+
 PlacementSet Holders::held_at(GpuId gpu, Instant then, Instant now) const {
   PlacementSet held;
   for (const Holder& each : on_[index(gpu)])

@@ -59,6 +59,8 @@ class Holders {
 
   /// When the next of those on the GPU is expected to end, or to have taken too long, after `now`.
   [[nodiscard]] Instant next_change(GpuId gpu, Instant now) const;
+  /// When it is expected to have left, as free_from sees it; `never` where it does not run.
+  [[nodiscard]] Instant leaves(JobId job, Instant now) const;
   /// Where the job runs; empty: nowhere.
   [[nodiscard]] std::optional<GpuId> gpu_of(JobId job) const;
 

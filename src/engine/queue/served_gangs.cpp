@@ -33,12 +33,15 @@ Gang ServedQueue::gang_of(Waiting job) const {
 bool ServedQueue::could_seat(QueueHost& host, RequestId request) {
   if (could_seat_.size() <= index(request)) could_seat_.resize(index(request) + 1);
   if (could_seat_[index(request)]) return true;
+  if (!gangs_ || !seated_together((*requests_)[request].request))
+    return could_seat_[index(request)] = could_host(host, request);
   GangRoom ever(gangs_->nodes());
   for (std::size_t i = 0; i < gangs_->gpus(); ++i) {
     const auto gpu = static_cast<GpuId>(i);
     ever.set(gpu, gangs_->most(gpu, host.room(gpu, request), {}));
   }
   const Request& asked = (*requests_)[request].request;
+  ever = within_hosts(std::move(ever), request, {}, {});
   could_seat_[index(request)] = ever.fits(asked.places, asked.together);
   return could_seat_[index(request)];
 }
@@ -126,7 +129,7 @@ std::optional<ServedQueue::Seating> ServedQueue::seating_for(const Group& group,
   const Request& asked = (*requests_)[group.job.request].request;
   const GangRoom& free = gangs_->free(group.job.request, host);
   if (!free.fits(asked.places, asked.together)) return std::nullopt;
-  if (reserved_on_.empty()) {
+  if (reserved_on_.empty() && !hosts_) {
     if (own_alone) return std::nullopt;
     return Seating{free.choose(asked.places, asked.together), std::nullopt};
   }
@@ -135,7 +138,9 @@ std::optional<ServedQueue::Seating> ServedQueue::seating_for(const Group& group,
     if (own ? !owns_now(group, now) : own_alone) continue;
     for (const GangTime& longest : times) {
       Seating seating{{}, longest, own};
-      const GangRoom room = room_for_gang(group, host, now, seating, longest == times.front());
+      const GangRoom room =
+          within_hosts(room_for_gang(group, host, now, seating, longest == times.front()),
+                       group.job.request, longest, now);
       if (!room.fits(asked.places, asked.together)) continue;
       seating.shares = room.choose(asked.places, asked.together);
       return seating;
@@ -179,7 +184,7 @@ bool ServedQueue::start_gang(Group& group, QueueHost& host, Instant now, bool ow
 /// What of the GPU is expected to be free for it from then on, for as long as it takes.
 Room ServedQueue::free_at(const Group& group, QueueHost& host, GpuId gpu, GangTime longest,
                           Instant at, Instant now) {
-  const Room all = within(group.job.job, gpu, host.room_now(gpu, group.job.request), longest);
+  const Room all = within(group.job.job, gpu, offered(host, gpu, group.job.request), longest);
   const auto reserved = reserved_on_.find(gpu);
   const auto free = [&](Spot spot) {
     if (holders_.free_from(spot, now) > at) return false;
@@ -265,7 +270,11 @@ std::optional<ServedQueue::GangPlan> ServedQueue::earliest_together(const Group&
   auto end = ends.begin();
   for (; end != ends.end() && end->first <= now; ++end) look_at(end->second, now);
   Instant at = now;
-  while (!room.fits(asked.places, asked.together)) {
+  const auto fits = [&] {
+    return room.fits(asked.places, asked.together) &&
+           (!hosts_ || within_hosts(room, request, {}, {}).fits(asked.places, asked.together));
+  };
+  while (!fits()) {
     if (changes.empty() && end == ends.end()) return std::nullopt;
     at = std::min(changes.empty() ? never : changes.front().first,
                   end == ends.end() ? never : end->first);
@@ -277,22 +286,24 @@ std::optional<ServedQueue::GangPlan> ServedQueue::earliest_together(const Group&
     }
   }
   GangPlan plan{at, {}};
+  room = within_hosts(std::move(room), request, {}, {});
   for (const GangRoom::Share& share : room.choose(asked.places, asked.together))
     append_spots(share.gpu, free_at(group, host, share.gpu, longest, at, now),
                  holders_.held_at(share.gpu, at, now), share.places, plan.spots);
-  return plan;
+  return hosts_ ? when_hosted(group, std::move(plan), longest, now) : plan;
 }
 
 std::optional<ServedQueue::GangPlan> ServedQueue::fewest_in_the_way(const Group& group,
                                                                     QueueHost& host) {
   const RequestId request = group.job.request;
   auto spots = gangs_->least_in_the_way((*requests_)[request].request, [&](GpuId gpu) {
-    Room kept = host.room_now(gpu, request);
+    Room kept = offered(host, gpu, request);
     kept.whole = kept.whole && may_be_kept({gpu, std::nullopt});
     for (const PlacementId id : kept.placements)
       if (!may_be_kept({gpu, id})) kept.placements.erase(id);
     return kept;
   });
+  if (hosts_ && (!spots || !hosts_hold(*spots, request))) return spots_within_hosts(group, host);
   if (!spots) return std::nullopt;
   return GangPlan{never, std::move(*spots)};
 }
@@ -303,7 +314,7 @@ bool ServedQueue::reserve_gang(const Group& group, QueueHost& host, Instant now)
   const std::vector<GangTime> times = times_of(job, host);
   for (const GangTime& longest : times) {
     auto plan = earliest_together(group, host, longest, longest == times.front(), now);
-    if (plan && (!best || plan->from < best->from)) best = std::move(plan);
+    if (plan && plan->from != never && (!best || plan->from < best->from)) best = std::move(plan);
   }
   if (!best) best = fewest_in_the_way(group, host);
   if (!best) return false;

@@ -22,6 +22,7 @@ std::optional<ServedQueue::Way> ServedQueue::way_to(const Group& group, Spot spo
     }
   }
   way.from = earliest_start(group, spot, way.from);
+  if (hosts_) keep_to_host(group, way, now);
   if (way.from == never && !may_be_kept(spot)) return std::nullopt;
   if (way.from != never && way.from > now) way.staying = 0;
   return way;
@@ -36,7 +37,7 @@ std::optional<ServedQueue::Way> ServedQueue::best_way(const Group& group, QueueH
   };
   for (std::size_t i = 0; i < holders_.gpus(); ++i) {
     const auto gpu = static_cast<GpuId>(i);
-    const Room room = host.room_now(gpu, group.job.request);
+    const Room room = offered(host, gpu, group.job.request);
     if (room.whole) consider({gpu, std::nullopt});
     for (const PlacementId placement : room.placements) consider({gpu, placement});
   }
@@ -85,11 +86,12 @@ void ServedQueue::serve_again(QueueHost& host, Instant now, std::vector<Command>
   serve(host, now, commands);
 }
 
-std::optional<Spot> ServedQueue::resized(QueueHost& host, Waiting lease, Spot from) const {
+std::optional<Spot> ServedQueue::resized(QueueHost& host, Waiting lease, Spot from, Instant now) {
   if (!from.placement) return std::nullopt;  // between a GPU with MIG off and instances none goes
   const PlacementSet enough = (*requests_)[lease.request].holds[holders_.kind(from.gpu)];
   const auto spot = host.find(lease);
   if (!spot || !spot->placement || reserved(spot->gpu)) return std::nullopt;
+  if (!host_takes(lease, *spot, now, true)) return std::nullopt;
   const auto memory = [&](Spot at) {
     return holders_.geometry(at.gpu)[*at.placement].profile->memory;
   };

@@ -17,15 +17,17 @@ std::pair<std::string, std::string> owner_of(const JobFacts* facts, JobId job) {
 
 ServedQueue::ServedQueue(const SchedulerSetup& setup, QueueRules rules)
     : rules_(std::move(rules)),
-      plain_(rules_.plain() && !setup.gangs && !setup.kinds),
+      plain_(rules_.plain() && !setup.gangs && !setup.kinds && setup.host == nullptr),
       holds_(rules_.backfill != Backfill::none || !rules_.advance.empty() || setup.gangs ||
-             setup.kinds),
+             setup.kinds || setup.host != nullptr),
       facts_(setup.facts),
       requests_(&setup.requests),
       holders_(setup.fleet, setup.facts),
       shares_(rules_) {
+  if (setup.host != nullptr) hosts_.emplace(*setup.host, holders_);
   const bool fixed = facts_ == nullptr || !facts_->expects_anew();
-  if (rules_.backfill != Backfill::none && setup.use_index && fixed) index_.emplace(holders_);
+  if (rules_.backfill != Backfill::none && setup.use_index && fixed && !hosts_)
+    index_.emplace(holders_);
   if (setup.gangs) gangs_.emplace(setup.fleet, setup.requests, holders_);
   if (index_ && gangs_) ends_.emplace(holders_);
   rules_.by_kind = rules_.by_kind && setup.kinds;
@@ -205,6 +207,7 @@ void ServedQueue::serve(QueueHost& host, Instant now, std::vector<Command>& comm
     return;
   }
   reservations_.clear();
+  forget_kept_of_hosts();
   kept_ = without_room_ = 0;
   ++looks_;
   for (Group& group : groups_) group.next = group.reserved = 0;
@@ -253,6 +256,7 @@ std::optional<Spot> ServedQueue::spot_for(const Group& group, QueueHost& host, I
     if (own.from <= now && owns(group, own))
       if (const auto spot = spot_on(group, own.spot.gpu, host, now)) return spot;
   if (own_alone) return std::nullopt;
+  if (hosts_) return spot_by_hosts(group, host, now);
   const Waiting job = group.job;
   Tried& tried = tried_with(job.request);
   if (!tried.in_vain) {
@@ -309,7 +313,7 @@ Room ServedQueue::left_by_reservations(const Group& group, GpuId gpu, Room room,
     for (const PlacementId placement : room.placements)
       if (delays(group, {gpu, placement}, reservation, now)) room.placements.erase(placement);
   }
-  return room;
+  return hosted(group.job, gpu, room, now);
 }
 
 bool ServedQueue::delays(const Group& group, Spot spot, const Reservation& reservation,
@@ -364,6 +368,7 @@ Instant ServedQueue::earliest_start(const Group& group, Spot spot, Instant from)
 }
 
 std::optional<Reservation> ServedQueue::earliest(const Group& group, QueueHost& host, Instant now) {
+  if (hosts_) return earliest_hosted(group, host, now);
   const Waiting job = group.job;
   std::optional<SpotRank> best;
   const auto consider = [&](const std::optional<SpotRank>& rank) {
@@ -420,6 +425,7 @@ void ServedQueue::keep(const Reservation& reservation, QueueHost& host) {
   const auto after = std::ranges::upper_bound(there, reservation.from, {},
                                               [&](std::size_t i) { return reservations_[i].from; });
   there.insert(after, reservations_.size());
+  if (hosts_) hosts_->keep(reservation);
   reservations_.push_back(reservation);
   ++kept_;
 }

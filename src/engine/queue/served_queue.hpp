@@ -35,6 +35,9 @@
 // whatever `backfill` says; a batch that would make room again may use it until then. None waits
 // for services and leases that find no room, but for what is kept for them.
 //
+// Where hosts are limited (engine/host_room.hpp), a job starts only where the host takes it; what
+// is kept for one that waits is a part of the host too, and that also says when.
+//
 // GPUs that are set aside beforehand (model/gpu_reservation.hpp) are reservations of another kind:
 // those of the user or account that they name are not in their way. While one holds, these start
 // there whichever other jobs wait before them.
@@ -52,6 +55,7 @@
 #include "engine/queue/fair_share.hpp"
 #include "engine/queue/gang_spots.hpp"
 #include "engine/queue/holders.hpp"
+#include "engine/queue/host_times.hpp"
 #include "engine/queue/job_queue.hpp"
 #include "engine/queue/queue_host.hpp"
 #include "engine/queue/reservation.hpp"
@@ -96,12 +100,20 @@ class ServedQueue {
   /// Of a job that waits here.
   [[nodiscard]] Outlook outlook(JobId job) const;
 
+  /// Whether the host of the spot has room for the job now, beside what is kept of it; of one that
+  /// moves, what it has is room too. Always where hosts are not limited.
+  [[nodiscard]] bool host_takes(Waiting job, Spot spot, Instant now, bool moves = false);
+  /// Nothing waits here, so nothing is kept of hosts.
+  void forget_kept_of_hosts() {
+    if (hosts_) hosts_->forget_kept();
+  }
+
   /// Whether as many places as the request asks for can ever be had at a time.
   [[nodiscard]] bool could_seat(QueueHost& host, RequestId request);
 
   /// Where a lease that runs at `from` goes when it would do with the request of `lease`, to a
   /// smaller instance, or needs it; empty: it stays. Not to what is kept for others.
-  [[nodiscard]] std::optional<Spot> resized(QueueHost& host, Waiting lease, Spot from) const;
+  [[nodiscard]] std::optional<Spot> resized(QueueHost& host, Waiting lease, Spot from, Instant now);
 
  private:
   /// The jobs of one user, or all.
@@ -226,6 +238,23 @@ class ServedQueue {
   bool make_room(Group& group, QueueHost& host, Instant now, std::vector<Command>& commands);
   void stop_those_in_the_way(const Group& group, Spot spot, QueueHost& host, Instant now,
                              std::vector<Command>& commands);
+  // What hosts have (served_hosts.cpp).
+
+  [[nodiscard]] bool could_host(QueueHost& host, RequestId request) const;
+  [[nodiscard]] Room offered(QueueHost& host, GpuId gpu, RequestId request) const;
+  [[nodiscard]] Room hosted(Waiting job, GpuId gpu, Room room, Instant now);
+  [[nodiscard]] std::optional<Spot> spot_by_hosts(const Group& group, QueueHost& host, Instant now);
+  [[nodiscard]] Instant hosted_start(const Group& group, Spot spot, Instant from, Instant now);
+  [[nodiscard]] std::optional<Reservation> earliest_hosted(const Group& group, QueueHost& host,
+                                                           Instant now);
+  void keep_to_host(const Group& group, Way& way, Instant now);
+  [[nodiscard]] GangRoom within_hosts(GangRoom room, RequestId request, GangTime time,
+                                      std::optional<Instant> now);
+  [[nodiscard]] bool hosts_hold(const std::vector<Spot>& spots, RequestId request) const;
+  [[nodiscard]] GangPlan when_hosted(const Group& group, GangPlan plan, GangTime longest,
+                                     Instant now);
+  [[nodiscard]] std::optional<GangPlan> spots_within_hosts(const Group& group, QueueHost& host);
+
   /// Those that were stopped wait again.
   void serve_again(QueueHost& host, Instant now, std::vector<Command>& commands);
 
@@ -234,6 +263,7 @@ class ServedQueue {
   const JobFacts* facts_;
   const RequestTable* requests_;
   Holders holders_;
+  std::optional<HostTimes> hosts_;      // empty: hosts are not limited
   std::optional<EarliestSpots> index_;  // empty: every GPU is looked at
   std::optional<GangSpots> gangs_;      // empty: none comes
   std::optional<ExpectedEnds> ends_;    // for gangs; empty: every GPU is asked

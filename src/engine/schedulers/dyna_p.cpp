@@ -5,6 +5,7 @@
 
 #include "base/overloads.hpp"
 #include "engine/arrange.hpp"
+#include "engine/host_room.hpp"
 #include "engine/schedulers/dyna_p_jobs.hpp"
 #include "engine/schedulers/kept_place.hpp"
 #include "engine/schedulers/last_resort.hpp"
@@ -17,7 +18,11 @@ namespace {
 class DynaP final : public Scheduler {
  public:
   DynaP(const SchedulerSetup& setup, const DynaPOptions& options)
-      : seats_(setup.fleet), options_(options), facts_(setup.facts), jobs_(setup, options) {
+      : seats_(setup.fleet),
+        options_(options),
+        facts_(setup.facts),
+        host_(setup.host),
+        jobs_(setup, options) {
     for (const auto& graph : setup.fleet.graphs()) kinds_.emplace_back(graph);
     for (std::size_t i = 0; i < setup.fleet.size(); ++i)
       own_.push_back(setup.fleet[static_cast<GpuId>(i)].held);
@@ -179,7 +184,7 @@ class DynaP final : public Scheduler {
     const StateId occupied = occupied_for(gpu, priority);
     const auto& shapes = options_.layout_inside ? kind_of(gpu).layouts.around(occupied)
                                                 : by_free_slices(gpu, occupied);
-    const Batch batch = best_batch(window->queue(), shapes, total_slices(graph), width(graph));
+    const Batch batch = hosted_batch(gpu, priority, window->queue(), shapes);
     if (batch.jobs.empty()) return false;
     std::vector<JobId> jobs;
     std::vector<int> profiles;
@@ -193,6 +198,55 @@ class DynaP final : public Scheduler {
     if (!places) return false;
     start_all(gpu, jobs, *places, now, commands);
     return true;
+  }
+
+  // Hosts.
+
+  [[nodiscard]] bool host_takes(JobId job, GpuId gpu, PlacementId placement) {
+    return host_ == nullptr || host_->takes(jobs_[job].request, {gpu, placement});
+  }
+
+  /// The best batch of jobs all of which the host has room for.
+  [[nodiscard]] Batch hosted_batch(GpuId gpu, std::int64_t priority, const BatchQueue& queue,
+                                   const std::vector<BatchShape>& shapes) {
+    const StateGraph& graph = graph_of(gpu);
+    Batch batch = best_batch(queue, shapes, total_slices(graph), width(graph));
+    if (host_ == nullptr || !first_without_host(gpu, priority, batch)) return batch;
+    BatchQueue left = queue;
+    while (const auto job = first_without_host(gpu, priority, batch)) {
+      left.erase(*job);
+      batch = best_batch(left, shapes, total_slices(graph), width(graph));
+    }
+    return batch;
+  }
+
+  /// The first for which the host has no room beside those before it, and the job for which a place
+  /// is kept.
+  [[nodiscard]] std::optional<QueuedJob> first_without_host(GpuId gpu, std::int64_t priority,
+                                                            const Batch& batch) {
+    const std::uint32_t node = host_->node(gpu);
+    const Geometry& geometry = graph_of(gpu).geometry();
+    HostAmount left = host_->left(node);
+    if (keeps(priority) && host_->node(kept_->gpu) == node)
+      left -= host_->amount(jobs_[kept_->job].request, {kept_->gpu, kept_->placement});
+    for (const QueuedJob& queued : batch.jobs) {
+      const PlacementId place = geometry.of_profile(queued.kind).first();
+      const HostAmount amount = host_->amount(jobs_[queued.job].request, {gpu, place});
+      if (HostRoom::times(host_->host(node), left, amount) == 0) return queued;
+      left -= amount;
+    }
+    return std::nullopt;
+  }
+
+  /// Whether the host has room for all of them once those that run have stopped.
+  [[nodiscard]] bool host_takes(const Restart& restart) {
+    if (host_ == nullptr) return true;
+    const std::uint32_t node = host_->node(restart.gpu);
+    HostAmount left = host_->left(node), needed;
+    for (std::size_t i = 0; i < restart.active; ++i) left += host_->has(restart.jobs[i]);
+    for (std::size_t i = 0; i < restart.jobs.size(); ++i)
+      needed += host_->amount(jobs_[restart.jobs[i]].request, {restart.gpu, restart.places[i]});
+    return HostRoom::times(host_->host(node), left, needed) > 0;
   }
 
   /// In seconds from now. Walls never end; what is not known ends last.
@@ -255,7 +309,8 @@ class DynaP final : public Scheduler {
       SoonestPlace place(seats_, jobs_, *job, now);
       for (std::size_t i = 0; i < seats_.fleet().size(); ++i) {
         const auto gpu = static_cast<GpuId>(i);
-        if (!seats_.fleet()[gpu].absent) place.consider(gpu, fixed(gpu));
+        const bool could = host_ == nullptr || host_->could_hold(jobs_[*job].request, gpu);
+        if (!seats_.fleet()[gpu].absent && could) place.consider(gpu, fixed(gpu));
       }
       kept_ = place.best();
     }
@@ -263,6 +318,7 @@ class DynaP final : public Scheduler {
     const KeptPlace kept = *kept_;
     if (!graph_of(kept.gpu).free(seats_.fleet()[kept.gpu].occupied).contains(kept.placement))
       return false;
+    if (!host_takes(kept.job, kept.gpu, kept.placement)) return false;
     kept_.reset();
     start_all(kept.gpu, {kept.job}, {kept.placement}, now, commands);
     return true;
@@ -276,7 +332,7 @@ class DynaP final : public Scheduler {
     for (const GpuId gpu : open)
       search.consider(gpu, by_free_slices(gpu, seats_.fleet()[gpu].occupied), fixed(gpu),
                       width(graph_of(gpu)));
-    if (!search.best()) return false;
+    if (!search.best() || !host_takes(*search.best())) return false;
     const Restart& restart = *search.best();
     for (std::size_t i = restart.active; i < restart.jobs.size(); ++i)
       if (make_do(restart.jobs[i], open, now, commands)) return true;
@@ -307,6 +363,7 @@ class DynaP final : public Scheduler {
       if (free.empty()) continue;
       const int profile = jobs_.chooser().plan_among(kind, job, free, now, jobs_.demand()).profile;
       const auto places = arrange(graph, state.occupied, state.idle, {profile});
+      if (!host_takes(job, gpu, places->front())) continue;
       start_all(gpu, {job}, *places, now, commands);
       return true;
     }
@@ -316,6 +373,7 @@ class DynaP final : public Scheduler {
   Seats seats_;
   DynaPOptions options_;
   const JobFacts* facts_;
+  HostRoom* host_;
   DynaPJobs jobs_;
   std::vector<Kind> kinds_;
   std::optional<KeptPlace> kept_;

@@ -1,4 +1,5 @@
 #include "engine/schedulers/miso.hpp"
+#include "engine/host_room.hpp"
 
 #include <algorithm>
 #include <cassert>
@@ -198,7 +199,46 @@ class Miso final : public Scheduler {
   bool fits(JobId job, GpuId id) {
     std::vector<PartitionJob> all = seen_on(id);
     all.push_back(seen(job, id));
-    return at(id).search->possible(all);
+    return at(id).search->possible(all) && host_fits(job, id);
+  }
+
+  /// Whether the node's host holds what the job and all that belong there may come to have,
+  /// however their GPUs are partitioned.
+  bool host_fits(JobId more, GpuId id) {
+    if (setup_.host == nullptr) return true;
+    const std::uint32_t node = setup_.host->node(id);
+    HostAmount sum;
+    std::set<JobId> ours;
+    for (std::size_t i = 0; i < gpus_.size(); ++i) {
+      const auto gpu = static_cast<GpuId>(i);
+      if (setup_.host->node(gpu) != node) continue;
+      std::vector<JobId> jobs = at(gpu).jobs;
+      ours.insert(jobs.begin(), jobs.end());
+      if (gpu == id) jobs.push_back(more);
+      sum += most_of_host(jobs, gpu);
+    }
+    ours.insert(more);
+    for (const JobId job : setup_.host->jobs_on(node))
+      if (!ours.contains(job)) sum += setup_.host->has(job);
+    return holds(setup_.host->host(node), {}, sum);
+  }
+
+  /// What they have asked for, and the GPU's share where one has not.
+  HostAmount most_of_host(const std::vector<JobId>& jobs, GpuId gpu) {
+    const HostNode& host = setup_.host->host(setup_.host->node(gpu));
+    const HostAmount share =
+        host_share({}, host, host_slices(fleet_.geometry(fleet_[gpu]).model()));
+    HostAmount sum;
+    bool cpus = false, memory = false;
+    for (const JobId job : jobs) {
+      const HostAsk& ask = setup_.requests[of(job).request].request.host;
+      sum += host_share(ask, host, {});
+      cpus = cpus || !ask.millicpus;
+      memory = memory || !ask.memory;
+    }
+    if (cpus) sum.millicpus += share.millicpus;
+    if (memory) sum.memory += share.memory;
+    return sum;
   }
 
   /// The GPU takes jobs, unless it is withdrawn or measures.
@@ -233,7 +273,7 @@ class Miso final : public Scheduler {
       }
       return chosen;
     }
-    if (found_no_place_ == job) {
+    if (found_no_place_ == job && setup_.host == nullptr) {
       // Nothing has changed since but on these.
       std::set<std::pair<std::size_t, GpuId>> changed;
       for (const GpuId id : touched_) changed.emplace(at(id).jobs.size(), id);

@@ -94,7 +94,7 @@ class Online final : public Scheduler, private QueueHost {
     now_ = now;
     const JobSeat seat = seats_[lease];
     const auto from = seat.whole ? std::nullopt : std::optional(seat.placement);
-    const auto spot = queue_.resized(*this, {lease, to}, {seat.gpu, from});
+    const auto spot = queue_.resized(*this, {lease, to}, {seat.gpu, from}, now);
     if (!spot) return;
     if (fixed_[index(seat.gpu)].contains(seat.placement)) {
       fixed_[index(seat.gpu)].erase(seat.placement);
@@ -306,8 +306,17 @@ class Online final : public Scheduler, private QueueHost {
     // What is kept for a job that waits is not filled by moves.
     if (!decisions_.moves() || queue_.reserved(left.gpu)) return;
     const RebalanceKind kind = decisions_.kind(left.gpu);
-    while (const auto move = decisions_.next_move(left.gpu, kind))
-      relocate({move->from, move->from_placement}, {move->to, move->to_placement}, commands);
+    while (const auto move = decisions_.next_move(left.gpu, kind)) {
+      const Spot from{move->from, move->from_placement}, to{move->to, move->to_placement};
+      if (!may_move(from, to)) return;
+      relocate(from, to, commands);
+    }
+  }
+
+  /// Whether the host there has room for it too.
+  bool may_move(Spot from, Spot to) {
+    const JobId job = seats_.at(from.gpu, *from.placement);
+    return queue_.host_takes({job, seats_[job].request}, to, now_, true);
   }
 
   void relocate(Spot from, Spot to, std::vector<Command>& commands) {
@@ -323,7 +332,9 @@ class Online final : public Scheduler, private QueueHost {
       due_.reset();
       for (const CompactionMove& move :
            plan_compaction(seats_.fleet(), fixed_, compacting_.moves)) {
-        relocate({move.from, move.from_placement}, {move.to, move.to_placement}, commands);
+        const Spot from{move.from, move.from_placement}, to{move.to, move.to_placement};
+        if (!may_move(from, to)) break;  // those after it may need its place
+        relocate(from, to, commands);
       }
       serve(commands);
     }

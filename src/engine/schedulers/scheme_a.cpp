@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/overloads.hpp"
+#include "engine/host_room.hpp"
 #include "engine/seats.hpp"
 
 namespace cleave {
@@ -41,11 +42,11 @@ SizeClass class_of(const Geometry& geometry, PlacementSet candidates) {
 }
 
 /// An instance by GPU, then start, then placement.
-struct Spot {
+struct ClassSpot {
   GpuId gpu;
   int start;
   PlacementId placement;
-  friend auto operator<=>(const Spot&, const Spot&) = default;
+  friend auto operator<=>(const ClassSpot&, const ClassSpot&) = default;
 };
 
 /// The jobs that wait for a class, those that the same instances hold together.
@@ -94,26 +95,33 @@ class ClassLine {
 /// The idle instances that serve a class.
 class FreeSpots {
  public:
-  [[nodiscard]] bool contains(const Spot& spot) const {
+  [[nodiscard]] bool contains(const ClassSpot& spot) const {
     const auto spots = by_placement_.find(spot.placement);
     return spots != by_placement_.end() && spots->second.contains(spot);
   }
-  void insert(const Spot& spot) { by_placement_[spot.placement].insert(spot); }
-  void erase(const Spot& spot) {
+  void insert(const ClassSpot& spot) { by_placement_[spot.placement].insert(spot); }
+  void erase(const ClassSpot& spot) {
     if (const auto spots = by_placement_.find(spot.placement); spots != by_placement_.end())
       spots->second.erase(spot);
   }
   /// The first that is one of `holds`.
-  [[nodiscard]] std::optional<Spot> first(PlacementSet holds) const {
-    std::optional<Spot> first;
-    for (const auto& [placement, spots] : by_placement_)
-      if (!spots.empty() && holds.contains(placement) && (!first || *spots.begin() < *first))
-        first = *spots.begin();
+  [[nodiscard]] std::optional<ClassSpot> first(PlacementSet holds) const {
+    return first_of(holds, [](const ClassSpot&) { return true; });
+  }
+  /// The first of them that will do.
+  template <class WillDo>
+  [[nodiscard]] std::optional<ClassSpot> first_of(PlacementSet holds, const WillDo& will_do) const {
+    std::optional<ClassSpot> first;
+    for (const auto& [placement, spots] : by_placement_) {
+      if (!holds.contains(placement)) continue;
+      const auto spot = std::ranges::find_if(spots, will_do);
+      if (spot != spots.end() && (!first || *spot < *first)) first = *spot;
+    }
     return first;
   }
 
  private:
-  std::map<PlacementId, std::set<Spot>> by_placement_;
+  std::map<PlacementId, std::set<ClassSpot>> by_placement_;
 };
 
 class SchemeA final : public Scheduler {
@@ -122,6 +130,7 @@ class SchemeA final : public Scheduler {
       : seats_(setup.fleet),
         requests_(&setup.requests),
         facts_(setup.facts),
+        host_(setup.host),
         equal_shares_(equal_shares),
         kinds_(setup.fleet.graphs().size()),
         class_of_gpu_(setup.fleet.size()),
@@ -220,7 +229,7 @@ class SchemeA final : public Scheduler {
     const JobSeat seat = seats_.leave(job);
     const std::size_t kind = kind_of(seat.gpu);
     if (const auto& serves = class_of_gpu_[index(seat.gpu)]) {
-      const Spot spot{seat.gpu, geometry(kind)[seat.placement].start, seat.placement};
+      const ClassSpot spot{seat.gpu, geometry(kind)[seat.placement].start, seat.placement};
       kinds_[kind].free[*serves].insert(spot);
       freed_.push_back(spot);
     }
@@ -256,7 +265,7 @@ class SchemeA final : public Scheduler {
     if (classes.size() > 1 || !(instances - PlacementSet(classes.begin()->allowed)).empty()) return;
     serve_class(gpu, *classes.begin());
     for (const PlacementId p : state.idle) {
-      const Spot spot{gpu, geometry(state.kind)[p].start, p};
+      const ClassSpot spot{gpu, geometry(state.kind)[p].start, p};
       kinds_[state.kind].free[*classes.begin()].insert(spot);
       freed_.push_back(spot);
     }
@@ -268,7 +277,7 @@ class SchemeA final : public Scheduler {
     if (!serves) return;
     const std::size_t kind = kind_of(gpu);
     for (const PlacementId p : geometry(kind).all()) {
-      const Spot spot{gpu, geometry(kind)[p].start, p};
+      const ClassSpot spot{gpu, geometry(kind)[p].start, p};
       kinds_[kind].free[*serves].erase(spot);
       const auto dealt = dealt_.find(spot);
       if (dealt == dealt_.end()) continue;
@@ -282,6 +291,7 @@ class SchemeA final : public Scheduler {
   // Serving the classes for which there are instances.
 
   void serve(std::vector<Command>& commands) {
+    if (host_ != nullptr) see_who_waits_for_hosts();
     serve_shares(commands);
     for (std::size_t kind = 0; kind < kinds_.size(); ++kind)
       for (auto& [size, free] : kinds_[kind].free) serve_queue(kind, size, free, commands);
@@ -293,16 +303,53 @@ class SchemeA final : public Scheduler {
     while (true) {
       const auto line = kinds_[kind].waiting.find(size);
       if (line == kinds_[kind].waiting.end()) return;
-      std::optional<std::pair<JobRank, Spot>> next;
+      std::optional<std::pair<JobRank, ClassSpot>> next;
       for (const auto& [holds, jobs] : line->second.by_holds()) {
         if (next && next->first < *jobs.begin()) continue;
-        if (const auto spot = free.first(PlacementSet(holds))) next = {*jobs.begin(), *spot};
+        if (const auto spot = first_for(*jobs.begin(), free, PlacementSet(holds)))
+          next = {*jobs.begin(), *spot};
       }
       if (!next || must_wait(kind, size, next->first)) return;
       free.erase(next->second);
       take(next->first.job);
       start(next->first.job, next->second, commands);
     }
+  }
+
+  // Hosts. On the node on which the first job that waits for its host would have an instance, no
+  // job after it starts: so the host has room for it one day.
+
+  bool host_takes(JobId job, const ClassSpot& spot) {
+    return host_ == nullptr || host_->takes(request_of_[index(job)], {spot.gpu, spot.placement});
+  }
+
+  void see_who_waits_for_hosts() {
+    wait_for_host_.clear();
+    for (Kind& kind : kinds_)
+      for (const auto& [size, free] : kind.free)
+        if (const auto line = kind.waiting.find(size); line != kind.waiting.end())
+          for (const auto& [holds, jobs] : line->second.by_holds())
+            see_whether_it_waits(*jobs.begin(), free, PlacementSet(holds));
+  }
+
+  void see_whether_it_waits(const JobRank& job, const FreeSpots& free, PlacementSet holds) {
+    const auto could = free.first_of(holds, [&](const ClassSpot& spot) {
+      return host_->could_hold(request_of_[index(job.job)], spot.gpu);
+    });
+    if (!could ||
+        free.first_of(holds, [&](const ClassSpot& spot) { return host_takes(job.job, spot); }))
+      return;
+    const auto [known, fresh] = wait_for_host_.try_emplace(host_->node(could->gpu), job);
+    if (job < known->second) known->second = job;
+  }
+
+  std::optional<ClassSpot> first_for(const JobRank& job, const FreeSpots& free,
+                                     PlacementSet holds) {
+    if (host_ == nullptr) return free.first(holds);
+    return free.first_of(holds, [&](const ClassSpot& spot) {
+      const auto waits = wait_for_host_.find(host_->node(spot.gpu));
+      return (waits == wait_for_host_.end() || !(waits->second < job)) && host_takes(job.job, spot);
+    });
   }
 
   /// A class closes when it is cut. Jobs that arrive later join it only while no other class has
@@ -318,14 +365,21 @@ class SchemeA final : public Scheduler {
 
   /// Instances that have become free go on with what was dealt to them.
   void serve_shares(std::vector<Command>& commands) {
-    for (const Spot& spot : freed_) {
+    std::vector<ClassSpot> without_host;
+    for (const ClassSpot& spot : freed_) {
       const auto dealt = dealt_.find(spot);
       if (dealt == dealt_.end() || dealt->second.empty()) continue;
       FreeSpots& free = kinds_[kind_of(spot.gpu)].free[*class_of_gpu_[index(spot.gpu)]];
       if (!free.contains(spot)) continue;
-      free.erase(spot);
       const JobId job = dealt->second.front();
-      if (const auto first = first_of_class(spot); first && first->priority > rank(job).priority) {
+      const auto first = first_of_class(spot);
+      const bool goes_before = first && first->priority > rank(job).priority;
+      if (!host_takes(goes_before ? first->job : job, spot)) {
+        without_host.push_back(spot);
+        continue;
+      }
+      free.erase(spot);
+      if (goes_before) {
         take(first->job);
         start(first->job, spot, commands);
         continue;
@@ -334,11 +388,11 @@ class SchemeA final : public Scheduler {
       --dealt_on_[index(spot.gpu)];
       start(job, spot, commands);
     }
-    freed_.clear();
+    freed_ = std::move(without_host);
   }
 
   /// The first job that waits in common for the class of this instance and that it holds.
-  std::optional<JobRank> first_of_class(const Spot& spot) const {
+  std::optional<JobRank> first_of_class(const ClassSpot& spot) const {
     const auto& waiting = kinds_[kind_of(spot.gpu)].waiting;
     const auto line = waiting.find(*class_of_gpu_[index(spot.gpu)]);
     std::optional<JobRank> first;
@@ -349,7 +403,7 @@ class SchemeA final : public Scheduler {
     return first;
   }
 
-  void start(JobId job, const Spot& spot, std::vector<Command>& commands) {
+  void start(JobId job, const ClassSpot& spot, std::vector<Command>& commands) {
     drained_.erase(spot.gpu);
     seats_.start({job, request_of_[index(job)]}, spot.gpu, spot.placement, commands);
   }
@@ -360,7 +414,7 @@ class SchemeA final : public Scheduler {
     if (std::ranges::all_of(kinds_, [](const Kind& kind) { return kind.waiting.empty(); })) return;
     std::vector<std::map<SizeClass, int>> room(
         kinds_.size());  // instances made now for jobs that wait
-    std::map<std::pair<std::size_t, SizeClass>, std::vector<Spot>> fresh;
+    std::map<std::pair<std::size_t, SizeClass>, std::vector<ClassSpot>> fresh;
     for (const GpuId gpu : std::set(drained_)) {
       const std::size_t kind = kind_of(gpu);
       const auto next = next_class(gpu, room[kind]);
@@ -444,7 +498,7 @@ class SchemeA final : public Scheduler {
       for (const PlacementId p : idle) seats_.destroy(gpu, p, commands);
     for (const PlacementId p : by_start(geometry(kind), layout)) {
       if (!kept) seats_.create(gpu, p, commands);
-      const Spot spot{gpu, geometry(kind)[p].start, p};
+      const ClassSpot spot{gpu, geometry(kind)[p].start, p};
       kinds_[kind].free[size].insert(spot);
       freed_.push_back(spot);
     }
@@ -458,15 +512,15 @@ class SchemeA final : public Scheduler {
 
   /// Gives the jobs that wait for the class to its new instances: always the next to the one that
   /// has fewest.
-  void deal(std::size_t kind, const SizeClass& size, const std::vector<Spot>& spots) {
+  void deal(std::size_t kind, const SizeClass& size, const std::vector<ClassSpot>& spots) {
     const auto waiting = kinds_[kind].waiting.find(size);
     if (waiting == kinds_[kind].waiting.end()) return;
     std::set<JobRank> jobs;
     for (const auto& [holds, of] : waiting->second.by_holds()) jobs.insert(of.begin(), of.end());
     for (const auto& [priority, job] : jobs) {
       const PlacementSet holds = request(job).holds[kind];
-      const Spot* least = nullptr;
-      for (const Spot& spot : spots)
+      const ClassSpot* least = nullptr;
+      for (const ClassSpot& spot : spots)
         if (holds.contains(spot.placement) &&
             (least == nullptr || dealt_[spot].size() < dealt_[*least].size()))
           least = &spot;
@@ -480,16 +534,18 @@ class SchemeA final : public Scheduler {
   Seats seats_;
   const RequestTable* requests_;
   const JobFacts* facts_;
+  HostRoom* host_;
   bool equal_shares_;
   std::vector<Kind> kinds_;
   std::vector<std::optional<SizeClass>> class_of_gpu_;
-  std::set<GpuId> drained_;                  // present, and no job runs there
-  std::set<GpuId> unclassed_;                // with jobs and without a class, not looked at since
-  std::map<Spot, std::deque<JobId>> dealt_;  // equal shares: what runs where next
-  std::vector<Spot> freed_;                  // since they were last served
-  std::vector<std::size_t> dealt_on_;        // by GPU, jobs that were dealt and have not begun
-  std::vector<RequestId> request_of_;        // by job
-  JobId newest_{};                           // of all that have waited
+  std::set<GpuId> drained_;    // present, and no job runs there
+  std::set<GpuId> unclassed_;  // with jobs and without a class, not looked at since
+  std::map<ClassSpot, std::deque<JobId>> dealt_;    // equal shares: what runs where next
+  std::map<std::uint32_t, JobRank> wait_for_host_;  // by node: the first job
+  std::vector<ClassSpot> freed_;                    // since they were last served
+  std::vector<std::size_t> dealt_on_;  // by GPU, jobs that were dealt and have not begun
+  std::vector<RequestId> request_of_;  // by job
+  JobId newest_{};                     // of all that have waited
 };
 
 }  // namespace

@@ -86,10 +86,10 @@ class SchemeB final : public Scheduler, private QueueHost {
                event);
   }
 
-  void resize(JobId lease, RequestId to, Instant /*now*/, std::vector<Command>& commands) override {
+  void resize(JobId lease, RequestId to, Instant now, std::vector<Command>& commands) override {
     const JobSeat seat = seats_[lease];
     const auto from = seat.whole ? std::nullopt : std::optional(seat.placement);
-    const auto spot = queue_.resized(*this, {lease, to}, {seat.gpu, from});
+    const auto spot = queue_.resized(*this, {lease, to}, {seat.gpu, from}, now);
     if (!spot) return;
     queue_.moved(lease, *spot);
     seats_.migrate(seat.gpu, seat.placement, spot->gpu, *spot->placement, commands);

@@ -73,9 +73,9 @@ class Static final : public Scheduler, private QueueHost {
     std::visit([&](const auto& what) { hear(what, commands); }, event);
   }
 
-  void resize(JobId lease, RequestId to, Instant /*now*/, std::vector<Command>& commands) override {
+  void resize(JobId lease, RequestId to, Instant now, std::vector<Command>& commands) override {
     const JobSeat seat = seats_[lease];
-    const auto spot = queue_.resized(*this, {lease, to}, {seat.gpu, seat.placement});
+    const auto spot = queue_.resized(*this, {lease, to}, {seat.gpu, seat.placement}, now);
     if (!spot) return;
     queue_.moved(lease, *spot);
     no_longer_free(spot->gpu, PlacementSet::of(*spot->placement));
@@ -412,6 +412,10 @@ class Static final : public Scheduler, private QueueHost {
       aside_.erase(gpu);
       for (const PlacementId id : has_[index(gpu)] & seats_.fleet()[gpu].idle)
         free_[group_of(gpu, id)].insert(place(gpu, id));
+      if (!shared_) return;
+      std::ranges::fill(no_room_for_, std::nullopt);
+      for (const PlacementId id : has_[index(gpu)])
+        if (shared_->jobs_on(gpu, id) > 0) offer(gpu, id);
     }
   }
 

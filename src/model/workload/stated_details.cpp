@@ -2,6 +2,7 @@
 
 #include "base/format.hpp"
 #include "base/text.hpp"
+#include "model/host_share.hpp"
 
 namespace cleave {
 
@@ -85,6 +86,8 @@ JobDetails read_details(JsonReader& in) {
   details.offload_touches = in.number_if("offload_touches");
   details.host_memory = in.size_if("host_memory_mib");
   details.cpus = in.number_if("cpus");
+  if (details.cpus && !(*details.cpus >= 0 && *details.cpus <= most_cpus))
+    in.refuse("cpus", "this is no number of CPUs", "give a number from 0 to a million");
   if (auto growth = in.object_if("memory")) {
     const auto size = [&](std::string_view key) { return growth->size_if(key).value_or(MiB{0}); };
     details.growth = MemoryGrowth{size("base_mib"), size("per_iteration_mib"), size("noise_mib"),

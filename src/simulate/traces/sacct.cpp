@@ -315,15 +315,16 @@ bool without_gpu(const Record& record) {
 class DetailsTable {
  public:
   explicit DetailsTable(Workload& workload) : workload_(workload) {}
-  std::uint32_t of(const Resources& resources) {
+  /// Each of so many processes has an equal part.
+  std::uint32_t of(const Resources& resources, std::uint32_t processes) {
     if (!resources.cpus && !resources.memory) return Job::none;
+    JobDetails details;
+    if (resources.cpus) details.cpus = *resources.cpus / processes;
+    if (resources.memory) details.host_memory = MiB{resources.memory->value / processes};
     const auto number = static_cast<std::uint32_t>(workload_.details.size());
     const auto [entry, fresh] =
-        numbers_.try_emplace(std::pair(resources.cpus, resources.memory), number);
+        numbers_.try_emplace(std::pair(details.cpus, details.host_memory), number);
     if (fresh) {
-      JobDetails details;
-      details.cpus = resources.cpus;
-      details.host_memory = resources.memory;
       workload_.details.push_back(std::move(details));
     }
     return entry->second;
@@ -398,13 +399,14 @@ Result<Workload> read_sacct(std::string_view text, const std::string& place,
     }
     if (record.state != "COMPLETED")
       ++workload.notes[fmt::format("state_{}", lowercase(record.state))];
+    const std::uint32_t processes = std::max<std::uint32_t>(1, asked.request.places);
     const auto taken = intake.take({.id = record.id,
                                     .after = record.submitted - records->front().submitted,
                                     .seconds = record.seconds,
                                     .gpus = gpus,
                                     .request = std::move(asked.request),
                                     .speed = as_recorded(),
-                                    .details = details.of(record.resources)});
+                                    .details = details.of(record.resources, processes)});
     if (!taken) return std::unexpected(taken.error());
   }
   note_options(workload, "sacct", options, {{"rule", std::string(name(options.rule))}});

@@ -1,0 +1,121 @@
+// What is counted of hosts: starts, moves, ends and adopted jobs, in the order in which commands
+// are appended.
+
+#include "engine/host_room.hpp"
+
+#include <gtest/gtest.h>
+
+#include "engine/engine_driver_test.hpp"
+
+namespace cleave {
+namespace {
+
+constexpr JobId one{1}, two{2}, three{3};
+
+class HostRooms : public testing::Test {
+ protected:
+  static FleetFile fleet_file(const char* nodes) {
+    return *parse_fleet(std::string(R"({"gpus": [{"name": "n0/%d", "model": "A100-40GB",
+                                                  "count": 2}], "nodes": )") +
+                            nodes + "}",
+                        "fleet", *ProfileChoice::parse("plain"));
+  }
+  RequestId asks(JobId job, std::optional<std::int64_t> millicpus, std::optional<MiB> memory = {}) {
+    Request request{ByProfile{"1g.5gb"}, {}};
+    request.host = {millicpus, memory};
+    const RequestId id = requests.intern(request);
+    room.asks(job, id);
+    return id;
+  }
+  [[nodiscard]] PlacementId small(int start) const {
+    return *file.geometries.front().find("1g.5gb", start);
+  }
+  [[nodiscard]] PlacementId large() const { return *file.geometries.front().find("3g.20gb", 4); }
+
+  FleetFile file = fleet_file(R"([{"name": "n0", "cpus": 14, "host_memory_mib": 1600}])");
+  Fleet fleet{file};
+  RequestTable requests{file.geometries};
+  HostRoom room{fleet, requests};
+  std::vector<Command> commands;
+};
+
+TEST_F(HostRooms, CountWhatIsAppended) {
+  const RequestId asked = asks(one, 8000, MiB{100});
+  asks(two, {});
+  room.follow(commands);
+  EXPECT_EQ(room.left(0), (HostAmount{14'000, MiB{1600}}));
+  commands.emplace_back(StartJob{one, GpuId{0}, small(0)});
+  EXPECT_EQ(room.left(0), (HostAmount{6000, MiB{1500}}));
+  EXPECT_FALSE(room.takes(asked, {GpuId{1}, small(0)}));
+  EXPECT_TRUE(room.takes(asked, {GpuId{1}, small(0)}, one)) << "it leaves its place for this";
+  commands.emplace_back(StartJob{two, GpuId{1}, small(0)});
+  EXPECT_EQ(room.left(0), (HostAmount{5000, MiB{1400}}));
+  commands.emplace_back(MigrateJob{two, GpuId{0}, large()});
+  EXPECT_EQ(room.left(0), (HostAmount{3000, MiB{1100}}));
+  commands.emplace_back(CheckpointJob{one});
+  EXPECT_TRUE(room.takes(asked, {GpuId{1}, small(0)}));
+  room.unfollow();
+  room.leave(two);
+  room.leave(two);
+  EXPECT_EQ(room.left(0), (HostAmount{14'000, MiB{1600}}));
+}
+
+TEST_F(HostRooms, CountAdoptedJobsThoughTheyHaveMoreThanThereIs) {
+  const RequestId asked = asks(one, 13'000);
+  asks(two, 4000);
+  room.adopt({one, asked, GpuId{0}, small(0)});
+  room.adopt({two, asked, GpuId{1}, std::nullopt});
+  EXPECT_EQ(room.left(0).millicpus, -3000);
+  EXPECT_FALSE(room.takes(asks(three, 0), {GpuId{1}, small(0)}));
+  room.gone(GpuId{1});
+  EXPECT_EQ(room.left(0).millicpus, 1000);
+  room.gone(Spot{GpuId{0}, small(1)});
+  EXPECT_EQ(room.left(0).millicpus, 1000);
+  room.gone(Spot{GpuId{0}, small(0)});
+  EXPECT_EQ(room.left(0).millicpus, 14'000);
+}
+
+TEST_F(HostRooms, GiveASharedInstanceItsPartOnce) {
+  const RequestId silent = asks(one, {});
+  asks(two, {});
+  asks(three, 500);
+  room.follow(commands);
+  for (const JobId job : {one, two, three})
+    commands.emplace_back(StartShared{job, GpuId{0}, large()});
+  EXPECT_EQ(room.left(0), (HostAmount{14'000 - 3000 - 500, MiB{1600 - 400}}));
+  EXPECT_EQ(room.amount(silent, {GpuId{0}, large()}), HostAmount{});
+  room.leave(one);
+  EXPECT_EQ(room.left(0), (HostAmount{10'500, MiB{1200}}));
+  room.leave(two);
+  EXPECT_EQ(room.left(0), (HostAmount{13'500, MiB{1200}}));
+  room.leave(three);
+  EXPECT_EQ(room.left(0), (HostAmount{14'000, MiB{1600}}));
+}
+
+TEST_F(HostRooms, SayWhatIsTooLittle) {
+  room.adopt({one, asks(one, 13'000, MiB{1600}), GpuId{0}, small(0)});
+  EXPECT_EQ(room.why_waits(asks(two, 1500, MiB{0})),
+            "running jobs leave 1 of 14 CPUs, of which it needs 1.5");
+  EXPECT_EQ(room.why_waits(asks(two, 1000, MiB{0})), "");
+  EXPECT_EQ(room.why_waits(asks(two, 2000)),
+            "running jobs leave 1 of 14 CPUs, of which it needs 2, and 0 of 1600 MiB of host "
+            "memory, of which it needs 100");
+  EXPECT_EQ(room.why_never(asks(two, 15'000, MiB{2000})),
+            "no node with a GPU for it has 15 CPUs and 2000 MiB of host memory");
+}
+
+TEST_F(HostRooms, TellEnginesWhoWaits) {
+  EngineDriver engine("online", file);
+  Request asked{ByProfile{"1g.5gb"}, {}};
+  asked.host.millicpus = 8000;
+  EXPECT_EQ(engine.submit(1, asked), "create 0 1g.5gb@6, start 1 on 0 1g.5gb@6");
+  EXPECT_EQ(engine.submit(2, asked), "");
+  EXPECT_EQ(engine.outlook(2).host, "running jobs leave 6 of 14 CPUs, of which it needs 8");
+  EXPECT_EQ(engine.finish(1), "start 2 on 0 1g.5gb@6");
+  asked.host.millicpus = 14'001;
+  engine.submit(3, asked);
+  EXPECT_EQ(engine.reason(), "no node with a GPU for it has 14.001 CPUs");
+}
+
+}  // namespace
+}  // namespace cleave
