@@ -167,8 +167,9 @@ count_long() { # NAME LOG BEGAN
 }
 
 if [ "$long" = yes ]; then tools/setup.sh long; else tools/setup.sh test; fi
-# Other people's NVML clients; without them the tests that need them skip and say why.
+# Other people's NVML clients, and an image for containers; without them the tests that need them skip and say why.
 tools/clients.sh || true
+tools/containers.sh || true
 [ ! -e build/clients/unpacked/usr/include/nvml.h ] || export CLEAVE_NVML_HEADER="$PWD/build/clients/unpacked/usr/include/nvml.h"
 run_tests release
 run_tidy

@@ -31,6 +31,8 @@ test_packages=(
   mold              # links the test programs
   clang-format      # a test checks the format of the sources
   clang-tidy-19     # looks at the files of a change
+  podman            # runs jobs in containers, in the root file system that tools/containers.sh makes
+  crun              # what podman makes containers with
   python3           # runs pynvml and gpustat, which tools/clients.sh fetches
   tmux              # shows the screen of nvtop
   libncursesw6      # which nvtop draws with

@@ -6,6 +6,7 @@
 #include "base/format.hpp"
 #include "base/record_json.hpp"
 #include "base/text.hpp"
+#include "model/container_image.hpp"
 
 namespace cleave {
 
@@ -173,6 +174,16 @@ void check_kind(JsonReader& in, Submission& submission) {
   if (submission.lease) check_lease(in, submission);
 }
 
+void check_container(JsonReader& in, const Submission& submission) {
+  if (submission.image.empty()) {
+    if (!submission.binds.empty())
+      in.refuse("binds", "only a container has them", "name its image, or leave them out");
+  } else if (!is_mountable(submission.working_directory)) {
+    in.refuse("directory", "this folder cannot be given to a container",
+              "its path has no colon, comma, quote or .., and no control characters");
+  }
+}
+
 bool is_sized(const AskedSize& size) {
   return size.profile || size.memory || size.model;
 }
@@ -193,6 +204,7 @@ void check_together(JsonReader& in, Submission& submission) {
   check_times(in, submission);
   check_kernel(in, submission);
   check_kind(in, submission);
+  check_container(in, submission);
 }
 
 }  // namespace

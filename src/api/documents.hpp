@@ -92,6 +92,7 @@ struct ApiJob {
   // In the answer about a single job only.
   std::optional<std::string> why_size;
   std::optional<LeaseTerms> lease;
+  std::optional<std::string> image;
   std::vector<std::string> command;
   std::string directory;
   std::vector<ApiAttempt> history;
@@ -303,6 +304,9 @@ inline constexpr auto fields_of<ApiJob> = std::tuple{
     field("deadline_at", &ApiJob::deadline_at, {.help = "When it should be done"}),
     field("time_limit_s", &ApiJob::time_limit,
           {.help = "Seconds for which it may run; null: no limit", .use = FieldUse::whole}),
+    field(
+        "image", &ApiJob::image,
+        {.help = "The image of its container; null where it runs in none", .use = FieldUse::whole}),
     field("command", &ApiJob::command,
           {.help = "The program and its arguments", .use = FieldUse::whole}),
     field("directory", &ApiJob::directory,

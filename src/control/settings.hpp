@@ -11,6 +11,7 @@
 #include "base/quantity.hpp"
 #include "base/time.hpp"
 #include "model/default_scheduler.hpp"
+#include "runner/container/container_runtimes.hpp"
 
 namespace cleave {
 
@@ -71,6 +72,7 @@ struct ControlSettings {
   std::string boot;                          // differs after each start of the machine
   std::vector<int> out_of_memory_codes;      // exit statuses that mean it, for all jobs
   std::vector<std::string> job_environment;  // "NAME=value" that every job gets besides its own
+  ContainerRuntimes containers;              // what this machine has for jobs with an image
 };
 
 }  // namespace cleave

@@ -147,8 +147,16 @@ std::vector<SettingRow> bound_settings() {
         after_restart},
        FlagSetting{&DaemonSettings::device_fences}},
       {{"driver_root", "a folder", "\"/\"",
-        "Where the driver's proc/devices and proc/driver/nvidia are.", after_restart},
+        "Where the driver's proc/devices and proc/driver/nvidia are, and for containers its nodes "
+        "and libraries.",
+        after_restart},
        TextSetting{[](DaemonSettings& to, auto value) { to.driver_root = std::move(value); }}},
+      {{"container_runtime", "auto, none, or a file", "\"auto\"",
+        "What runs jobs that are submitted with an image: podman or apptainer, by its file; auto "
+        "takes podman where it is installed, and apptainer where podman is not and for .sif files.",
+        at_once},
+       TextSetting{
+           [](DaemonSettings& to, auto value) { to.container_runtime = std::move(value); }}},
       {{"job_processes", "a whole number", "16384",
         "How many processes and threads a job may have at a time; 0: no limit.", at_once},
        CountSetting{0, 4'194'304,

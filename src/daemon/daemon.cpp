@@ -50,6 +50,7 @@ std::string supervise_program() {
 DaemonSettings completed(DaemonSettings settings, const DaemonPlaces& places) {
   settings.may_switch_mig = settings.may_switch_mig || places.sim_node.has_value();
   settings.control.may_switch_mig = settings.may_switch_mig;
+  settings.control.containers = find_container_runtimes(settings.container_runtime);
   std::ifstream boot("/proc/sys/kernel/random/boot_id");
   std::getline(boot, settings.control.boot);
   if (!places.sim_node) return settings;
@@ -170,8 +171,10 @@ class RunningDaemon {
     if (!jobs_place) return std::unexpected(jobs_place.error());
     jobs_place_ = std::move(*jobs_place);
     isolation_ = isolation_of(settings);
-    auto runner = ProcessRunner::open({jobs_place_.string(), supervise_program(), job_descriptors_,
-                                       isolation_.groups, isolation_.fenced});
+    ProcessRunner::Places places{jobs_place_.string(), supervise_program(), job_descriptors_,
+                                 isolation_.groups, isolation_.fenced};
+    places.gifts = container_gifts(settings.driver_root, places_.sim_node, places_.library);
+    auto runner = ProcessRunner::open(std::move(places));
     if (!runner) return std::unexpected(runner.error());
     runner_ = std::move(*runner);
     ThreadedExecutorSettings executor_settings;

@@ -48,6 +48,11 @@ JobIsolation isolation_of(const DaemonSettings& settings) {
                     made.groups.device_programs ? "device programs" : "lists of devices"));
     made.fenced = std::move(nodes);
   }
+  const ContainerRuntimes& containers = settings.control.containers;
+  if (containers.lack.empty())
+    made.holds.push_back(fmt::format("jobs with an image run by {}", in_words(containers)));
+  else
+    made.lacks.push_back(fmt::format("jobs cannot run in containers, since {}", containers.lack));
   return made;
 }
 

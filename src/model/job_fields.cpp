@@ -113,6 +113,8 @@ constexpr JobField rows[] = {
     {"", "checkpoint_grace_s", "seconds", "0", "", "", {}},
     {"", "stop_grace_s", "seconds", "30", "", "", {}},
     {"", "out_of_memory_code", "1 to 255", "", "", "", {}},
+    {"", "image", "text", "none", "", "", {}},
+    {"", "binds", "list of texts", "", "", "", {}},
 };
 
 std::string code(std::string_view word) {

@@ -1,9 +1,12 @@
 #include "model/job_spec.hpp"
 
+#include <algorithm>
+#include <cctype>
 #include <csignal>
 
 #include "base/format.hpp"
 #include "base/text.hpp"
+#include "model/container_image.hpp"
 #include "model/speed_table.hpp"
 
 namespace cleave {
@@ -94,6 +97,32 @@ std::optional<WrongValue> wrong_variable(std::string_view variable) {
 std::optional<WrongValue> wrong_checkpoint_signal(std::int64_t signal) {
   if (signal != SIGKILL && signal != SIGSTOP) return std::nullopt;
   return WrongValue{"no program can catch KILL or STOP", "USR1, which is 10, is the usual one"};
+}
+
+std::optional<WrongValue> wrong_image(std::string_view image) {
+  if (image.empty()) return std::nullopt;
+  if (image_kind(image) != ImageKind::name) {
+    if (is_mountable(image)) return std::nullopt;
+    return WrongValue{fmt::format("'{}' cannot be given to a container program", shown(image)),
+                      "the path has no colon, comma, quote or .., and no control characters"};
+  }
+  const auto is_plain = [](unsigned char c) {
+    return std::isalnum(c) != 0 || std::string_view("._-/:@").contains(static_cast<char>(c));
+  };
+  if (std::isalnum(static_cast<unsigned char>(image.front())) != 0 &&
+      std::ranges::all_of(image, is_plain))
+    return std::nullopt;
+  return WrongValue{
+      fmt::format("'{}' is neither an absolute path nor the name of an image", shown(image)),
+      "such as /images/train or localhost/train:2"};
+}
+
+std::optional<WrongValue> wrong_bind(std::string_view bind) {
+  if (parse_bind(bind)) return std::nullopt;
+  return WrongValue{fmt::format("'{}' cannot be mounted", shown(bind)),
+                    "write HOST, HOST:INSIDE, or either with :ro; both are absolute paths without "
+                    "colon, comma, quote or .., and INSIDE is no folder of the system's such as "
+                    "/usr"};
 }
 
 }  // namespace cleave

@@ -63,6 +63,8 @@ struct JobSpec {
   /// and when there is work in a lease, are said in workloads only.
   std::optional<ServiceTerms> service;
   std::optional<LeaseTerms> lease;
+  std::string image;               // of the container in which it runs; empty: in none
+  std::vector<std::string> binds;  // what of the host the container has (model/container_image.hpp)
   friend bool operator==(const JobSpec&, const JobSpec&) = default;
 };
 
@@ -112,8 +114,13 @@ struct Submission : JobCommand, AskedSize, JobSpec {
 [[nodiscard]] std::optional<WrongValue> wrong_variable(std::string_view variable);
 /// Of the signals that can be sent before a job is stopped; 0 is none.
 [[nodiscard]] std::optional<WrongValue> wrong_checkpoint_signal(std::int64_t signal);
+/// Images of containers; an empty one is none.
+[[nodiscard]] std::optional<WrongValue> wrong_image(std::string_view image);
+[[nodiscard]] std::optional<WrongValue> wrong_bind(std::string_view bind);
 
-inline constexpr std::int64_t longest_job_name = 256;     // bytes
+inline constexpr std::int64_t longest_job_name = 256;  // bytes
+inline constexpr std::int64_t longest_image = 4095;    // bytes
+inline constexpr std::int64_t most_binds = 100;
 inline constexpr std::int64_t most_job_memory = 1 << 24;  // MiB
 inline constexpr std::int64_t most_replicas = 1000;
 inline constexpr std::int64_t longest_job_grace = 24 * 3600;  // s
@@ -359,6 +366,18 @@ inline constexpr auto fields_of<JobSpec> = std::tuple{
     field("lease", &JobSpec::lease,
           {.help = "The job is a lease: a place for a person, such as a notebook",
            .option = "--lease"}),
+    field("image", &JobSpec::image,
+          {.help = "Run the command in a container of this image: the absolute path of a root file "
+                   "system's folder or of a .sif file, or an image that the user's podman has",
+           .option = "--image",
+           .most = longest_image,
+           .text = wrong_image}),
+    field("binds", &JobSpec::binds,
+          {.help = "With an image: a file or folder of the host that is in the container too, as "
+                   "HOST, HOST:INSIDE, or either with :ro for reading only",
+           .option = "--bind",
+           .most = most_binds,
+           .text = wrong_bind}),
 };
 
 template <>

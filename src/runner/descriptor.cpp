@@ -76,6 +76,13 @@ Result<std::string> read_file_in(int folder, const std::string& name, uid_t owne
   return text;
 }
 
+bool leads_to(const std::string& path, int folder) {
+  struct stat by_path {
+  }, held{};
+  return ::stat(path.c_str(), &by_path) == 0 && ::fstat(folder, &held) == 0 &&
+         by_path.st_dev == held.st_dev && by_path.st_ino == held.st_ino;
+}
+
 bool write_all(int descriptor, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = ::write(descriptor, text.data(), text.size());

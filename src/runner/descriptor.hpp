@@ -45,6 +45,8 @@ std::unexpected<Error> system_error_at(const std::string& place, std::string_vie
 /// Creates a file with mode 0600; fails if the name exists.
 [[nodiscard]] Result<void> write_new_file_in(int folder, const std::string& name,
                                              std::string_view text);
+/// Whether the path, with the rights of this process, leads to the open folder.
+[[nodiscard]] bool leads_to(const std::string& path, int folder);
 /// Writes all of it, in as many calls as the system needs.
 [[nodiscard]] bool write_all(int descriptor, std::string_view text);
 

@@ -110,4 +110,22 @@ Result<DeviceRules> DriverNodes::rules_for(std::span<const JobDevice> devices) c
   return rules;
 }
 
+Result<std::vector<DriverNode>> DriverNodes::nodes_for(std::span<const JobDevice> devices) const {
+  const auto rules = rules_for(devices);
+  if (!rules) return std::unexpected(rules.error());
+  std::vector<DriverNode> nodes;
+  const auto add = [&](const std::string& usual) {
+    nodes.push_back({(root_ / usual.substr(1)).string(), usual});
+  };
+  for (const auto& [major, minor] : rules->admitted)
+    add(major != gpus_           ? fmt::format("/dev/nvidia-caps/nvidia-cap{}", minor)
+        : minor == control_minor ? std::string("/dev/nvidiactl")
+                                 : fmt::format("/dev/nvidia{}", minor));
+  for (const char* each : {"/dev/nvidia-uvm", "/dev/nvidia-uvm-tools"}) {
+    std::error_code failed;
+    if (fs::exists(root_ / (each + 1), failed)) add(each);
+  }
+  return nodes;
+}
+
 }  // namespace cleave

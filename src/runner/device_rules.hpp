@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/result.hpp"
@@ -41,6 +42,12 @@ struct JobDevice {
   friend bool operator==(const JobDevice&, const JobDevice&) = default;
 };
 
+/// A node of the driver's: its file on this machine, and where programs expect it.
+struct DriverNode {
+  std::string file, usual;
+  friend bool operator==(const DriverNode&, const DriverNode&) = default;
+};
+
 /// The driver's nodes, as it describes them.
 class DriverNodes {
  public:
@@ -49,6 +56,9 @@ class DriverNodes {
   /// What a job on these devices may open. Fails where there is none, or where the driver does not
   /// describe one of them.
   [[nodiscard]] Result<DeviceRules> rules_for(std::span<const JobDevice> devices) const;
+  /// The nodes that a job on these devices needs: those that it may open, and of the driver's for
+  /// unified memory those that are there. Fails as rules_for().
+  [[nodiscard]] Result<std::vector<DriverNode>> nodes_for(std::span<const JobDevice> devices) const;
 
  private:
   std::filesystem::path root_;

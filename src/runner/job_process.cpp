@@ -13,6 +13,7 @@
 
 #include "base/format.hpp"
 #include "base/text.hpp"
+#include "runner/container/container_entry.hpp"
 #include "runner/job_directory.hpp"
 #include "runner/reports/memory_report_line.hpp"
 #include "runner/supervisor/job_user.hpp"
@@ -34,13 +35,6 @@ Result<NewPipe> make_pipe() {
   NewPipe made{Descriptor(ends[0]), Descriptor(ends[1])};
   (void)::fcntl(ends[0], F_SETFL, O_NONBLOCK);
   return made;
-}
-
-bool leads_to(const std::string& path, int folder) {
-  struct stat by_path {
-  }, held{};
-  return ::stat(path.c_str(), &by_path) == 0 && ::fstat(folder, &held) == 0 &&
-         by_path.st_dev == held.st_dev && by_path.st_ino == held.st_ino;
 }
 
 /// Runs in the job's process.
@@ -129,6 +123,21 @@ Result<void> become_user_of(const Launch& launch, const JobGroups& groups) {
   return become_user(launch);
 }
 
+/// What this process is to execute where it runs in no container: its PATH is searched.
+ContainerCommand plain_command(Launch& launch, std::vector<std::string> environment, int exec) {
+  if (::chdir(launch.working_directory.c_str()) != 0)
+    give_up(exec, launch.working_directory, "cannot be entered");
+  return {std::move(launch.argv), std::move(environment)};
+}
+
+ContainerCommand contained_command(const Launch& launch, int folder, const std::string& path,
+                                   const std::vector<std::string>& environment, int exec) {
+  errno = 0;
+  auto command = enter_container(launch, folder, path, environment);
+  if (!command) give_up(exec, errno, command.error());
+  return std::move(*command);
+}
+
 /// Runs in the child and does not return.
 [[noreturn]] void become_job(Launch launch, int folder, const std::string& path,
                              const std::string& mark, const JobGroups& groups, const JobEnds& ends,
@@ -147,12 +156,13 @@ Result<void> become_user_of(const Launch& launch, const JobGroups& groups) {
   die_with(supervisor);
   auto variables = whole_environment(launch, report_path(folder, path), mark);
   ::umask(022);
-  if (::chdir(launch.working_directory.c_str()) != 0)
-    give_up(ends.exec, launch.working_directory, "cannot be entered");
-  auto arguments = pointers(launch.argv), environment = pointers(variables);
-  ::environ = environment.data();  // its PATH is searched
+  auto command = launch.container ? contained_command(launch, folder, path, variables, ends.exec)
+                                  : plain_command(launch, std::move(variables), ends.exec);
+  die_with(supervisor);
+  auto arguments = pointers(command.argv), environment = pointers(command.environment);
+  ::environ = environment.data();
   ::execvp(arguments[0], arguments.data());
-  give_up(ends.exec, launch.argv[0], "cannot be run");
+  give_up(ends.exec, command.argv[0], "cannot be run");
 }
 
 }  // namespace

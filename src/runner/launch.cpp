@@ -48,6 +48,9 @@ Result<void> check_texts(const Launch& launch, const std::string& place) {
     }
   if (bytes > most_bytes_in_all || launch.argv.size() + launch.environment.size() > most_texts)
     return wrong_launch(place, "argv", "arguments and environment together are too long");
+  if (launch.container)
+    for (const std::string& each : launch.container->instance.environment)
+      if (const auto fine = check_text(each, place, "container"); !fine) return fine;
   for (const std::string& variable : launch.environment)
     if (variable.find('=') == std::string::npos || variable.starts_with('='))
       return wrong_launch(place, "environment",
@@ -174,6 +177,7 @@ std::string launch_text(const Launch& launch) {
   text["leftover_grace_s"] = in_seconds(launch.leftover_grace);
   text["log_limit"] = launch.log_limit;
   if (!launch.groups_in.none()) text["control_groups"] = control_groups_of(launch);
+  if (launch.container) text["container"] = to_json(*launch.container);
   return text.dump();
 }
 
@@ -199,6 +203,7 @@ Result<Launch> parse_launch(std::string_view text, const std::string& place) {
   launch.leftover_grace = in.seconds_if("leftover_grace_s").value_or(launch.leftover_grace);
   launch.log_limit = in.integer("log_limit", least_log, most_log);
   read_control_groups(in, launch);
+  if (auto container = in.object_if("container")) launch.container = read_container(*container);
   in.done();
   if (error) return std::unexpected(*error);
   if (const auto fine = check_launch(launch, place); !fine) return std::unexpected(fine.error());

@@ -10,6 +10,7 @@
 
 #include "base/result.hpp"
 #include "base/time.hpp"
+#include "runner/container/container.hpp"
 #include "runner/control_groups.hpp"
 
 namespace cleave {
@@ -43,6 +44,7 @@ struct Launch {
   GroupPlaces groups_in;
   std::optional<DeviceRules> fence;
   GroupLimits limits;
+  std::optional<Container> container;  // in which the command runs
 };
 
 /// Fails unless a process could be started from it: texts are UTF-8 without a zero byte, lengths

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <pwd.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -42,6 +43,16 @@ Result<std::int64_t> end_attempt(int folder, const JobMark& mark) {
   const auto found = end_leftovers({&mark, 1});
   if (!found) return found;
   return ended + *found;
+}
+
+/// Where container programs keep the user's images; the root where there is none, as of a user
+/// without an account.
+std::string home_of(uid_t uid) {
+  passwd account{};
+  passwd* found = nullptr;
+  std::array<char, 16384> texts;
+  const bool known = ::getpwuid_r(uid, &account, texts.data(), texts.size(), &found) == 0 && found;
+  return known && is_mountable(account.pw_dir) ? account.pw_dir : "/";
 }
 
 NotStarted refusal(const JobKey& key, const std::string& why, int code) {
@@ -91,16 +102,29 @@ ProcessRunner::~ProcessRunner() {
   reap();
 }
 
+/// What the runner adds of what it knows of this machine. Fails where the driver does not say which
+/// nodes are those of the job's devices.
+Result<void> ProcessRunner::complete(Launch& launch) const {
+  launch.groups_in = places_.groups;
+  if (places_.fenced) {
+    auto rules = places_.fenced->rules_for(launch.devices);
+    if (!rules) return std::unexpected(rules.error());
+    launch.fence = std::move(*rules);
+  }
+  if (!launch.container) return {};
+  auto edits = edits_for(places_.gifts, launch.devices, launch.visible_devices);
+  if (!edits) return std::unexpected(edits.error());
+  launch.container->instance = std::move(*edits);
+  launch.container->home = home_of(launch.uid);
+  return {};
+}
+
 Started ProcessRunner::start(const Launch& launch) {
   const std::string name = directory_name(launch.key);
   if (const auto fine = check_launch(launch, name); !fine) return std::unexpected(fine.error());
   Launch whole = launch;
-  whole.groups_in = places_.groups;
-  if (places_.fenced) {
-    auto rules = places_.fenced->rules_for(launch.devices);
-    if (!rules) return std::unexpected(NotStarted(rules.error(), ENODEV));
-    whole.fence = std::move(*rules);
-  }
+  if (const auto known = complete(whole); !known)
+    return std::unexpected(NotStarted(known.error(), ENODEV));
   auto made = make_job_folder(jobs_.number(), whole);
   if (!made) {
     const int code = errno;

@@ -11,6 +11,7 @@
 #include <set>
 #include <string>
 
+#include "runner/container/container_gifts.hpp"
 #include "runner/folder_removal.hpp"
 #include "runner/job_directory.hpp"
 #include "runner/runner.hpp"
@@ -30,6 +31,7 @@ class ProcessRunner final : public Runner {
         {};  // of which attempts get their own only; needs such groups
     /// How long a supervisor may take to become ready, while everything else goes on.
     std::chrono::steady_clock::duration patience = std::chrono::seconds(10);
+    ContainerGifts gifts = {};  // what containers have of the driver
   };
   [[nodiscard]] static Result<std::unique_ptr<ProcessRunner>> open(Places places);
   ~ProcessRunner() override;
@@ -69,6 +71,7 @@ class ProcessRunner final : public Runner {
 
   ProcessRunner(Places places, Descriptor jobs, Descriptor events, Descriptor timer);
 
+  [[nodiscard]] Result<void> complete(Launch& launch) const;
   [[nodiscard]] Result<FoundJob> look_at(const JobKey& key);
   void end_what_dead_ones_left(std::vector<FoundJob>& found);
   Attempt& watch(const JobKey& key, Descriptor folder, Descriptor connection);

@@ -38,7 +38,10 @@ Stand::Stand(GroupPlaces groups, std::optional<DriverNodes> fenced)
 }
 
 ProcessRunner::Places Stand::places() const {
-  return {path("jobs"), binary_dir() + "/bin/cleave-supervise", 0, groups_, fenced_};
+  ProcessRunner::Places all{path("jobs"), binary_dir() + "/bin/cleave-supervise", 0, groups_,
+                            fenced_};
+  all.gifts = gifts_;
+  return all;
 }
 
 Stand::~Stand() {

@@ -29,6 +29,12 @@ class Stand {
     (void)begin_again();
   }
 
+  /// As that, with other gifts for containers.
+  void give_from_now_on(ContainerGifts gifts) {
+    gifts_ = std::move(gifts);
+    (void)begin_again();
+  }
+
   /// The next attempt, as this process's user; a shell runs the script.
   [[nodiscard]] Launch launch(const std::string& script);
   JobKey start(const Launch& launch);
@@ -68,6 +74,7 @@ class Stand {
   std::string root_ = made_.path().string();
   GroupPlaces groups_;
   std::optional<DriverNodes> fenced_;
+  ContainerGifts gifts_;
   std::unique_ptr<ProcessRunner> runner_;
   std::vector<RunnerEvent> events_;
   std::vector<JobKey> started_;

@@ -166,6 +166,7 @@ void print_job(const ApiJob& job, Instant now) {
   line("warning", warning_text(job));
   line("user", job.user.empty() ? fmt::format("{}", job.uid) : visible(job.user));
   line("command", as_typed(job.command));
+  line("image", visible(job.image.value_or("")));
   line("directory", visible(job.directory));
   line("", allowances(job));
   if (job.submitted_at) line("submitted", local_time(*job.submitted_at));

@@ -15,6 +15,7 @@
 #include "base/terminal_text.hpp"
 #include "base/text.hpp"
 #include "cli/forecast/model_input.hpp"
+#include "model/container_image.hpp"
 #include "model/instances_text.hpp"
 #include "model/speed_table.hpp"
 #include "physics/profile_times.hpp"
@@ -36,6 +37,9 @@ constexpr auto of_a_gang = std::to_array<std::string_view>(
 constexpr auto of_the_user =
     std::to_array<std::string_view>({"HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TZ", "USER"});
 
+/// Of these, what says where something is on this machine: in containers it is elsewhere.
+constexpr auto of_this_machine = std::to_array<std::string_view>({"HOME", "PATH", "SHELL"});
+
 /// A signal by its name without SIG. KILL and STOP are refused later, with the reason.
 struct SignalName {
   std::string_view name;
@@ -55,7 +59,7 @@ bool is_one_of(std::string_view name, std::span<const std::string_view> names) {
 }  // namespace
 
 Result<std::vector<std::string>> environment_of(std::span<const std::string> all,
-                                                std::span<const std::string> given, bool clean,
+                                                std::span<const std::string> given, PassedOn passed,
                                                 std::vector<std::string>& left_out) {
   std::map<std::string, std::string, std::less<>> variables, callers;
   const bool in_a_gang = std::ranges::any_of(
@@ -66,8 +70,9 @@ Result<std::vector<std::string>> environment_of(std::span<const std::string> all
     const std::string name = each.substr(0, equals);
     if (is_one_of(name, of_the_run) || (in_a_gang && is_one_of(name, of_a_gang))) continue;
     callers[name] = each.substr(equals + 1);
-    if (!clean || is_one_of(name, of_the_user) || name.starts_with("LC_"))
-      variables[name] = callers[name];
+    const bool of_user = is_one_of(name, of_the_user) || name.starts_with("LC_");
+    const bool here = passed == PassedOn::container && is_one_of(name, of_this_machine);
+    if (passed == PassedOn::all || (of_user && !here)) variables[name] = callers[name];
   }
   std::erase_if(variables, [&](const auto& variable) {
     if (valid_utf8(variable.first) && valid_utf8(variable.second)) return false;
@@ -94,6 +99,35 @@ Result<std::vector<std::string>> environment_of(std::span<const std::string> all
   for (const auto& [name, value] : variables)
     environment.push_back(fmt::format("{}={}", name, value));
   return environment;
+}
+
+Result<std::string> image_of(const std::string& text) {
+  std::error_code failed;
+  const bool is_path = text.starts_with('/') || text.starts_with("./") || text.starts_with("../") ||
+                       std::filesystem::exists(text, failed);
+  if (!is_path) return text;
+  auto path = std::filesystem::absolute(text, failed).lexically_normal();
+  if (!path.has_filename()) path = path.parent_path();
+  const bool is_there = image_kind(path.string()) == ImageKind::archive
+                            ? std::filesystem::is_regular_file(path, failed)
+                            : std::filesystem::is_directory(path, failed);
+  if (is_there) return path.string();
+  return fail(
+      ErrorKind::bad_input, "--image",
+      fmt::format("'{}' is neither a folder nor a .sif file", visible(shown(path.string(), 200))),
+      "name the folder of a root file system, a .sif file, or an image that `podman "
+      "images` lists");
+}
+
+Result<std::string> bind_of(const std::string& text) {
+  const std::size_t colon = std::min(text.find(':'), text.size());
+  std::error_code failed;
+  auto path = std::filesystem::absolute(text.substr(0, colon), failed).lexically_normal();
+  if (!path.has_filename() && path.has_relative_path()) path = path.parent_path();
+  if (colon > 0 && std::filesystem::exists(path, failed)) return path.string() + text.substr(colon);
+  return fail(ErrorKind::bad_input, "--bind",
+              fmt::format("'{}' is not there", visible(shown(path.string(), 200))),
+              "write HOST, HOST:INSIDE, or either with :ro");
 }
 
 Result<int> signal_of(const std::string& text) {
@@ -153,6 +187,13 @@ constexpr OptionHelp option_helps[] = {
     {"times",
      "Run times that are known, in place of --expected: 1g.5gb=310,7g.40gb=92 in seconds; two of "
      "different size give those on other profiles by the law of slices"},
+    {"image",
+     "Run the command in a container of this image: the folder of a root file system, a .sif file, "
+     "or an image that your podman has. The working directory is in it too; of your environment, "
+     "only what --env says"},
+    {"binds",
+     "With --image: a file or folder of this machine that is in the container too, as HOST, "
+     "HOST:INSIDE, or either with :ro for reading only; may be given several times"},
     {"checkpoint_signal",
      "Signal sent before the job is stopped in order to be restarted: USR1, SIGUSR1 or a number"},
 };
@@ -296,10 +337,13 @@ void SubmitOptions::add_kind_options(CommandLine& command, Option* service, Opti
 
 void SubmitOptions::add(CommandLine& command) {
   std::array<Option*, rows.size()> added{};
+  Option* binds = nullptr;
   for (std::size_t row = 0; row < rows.size(); ++row) {
     const FieldInfo& field = rows[row];
     if (field.key == "environment")
       command.add_option("--env", environment_, help_of(field))->one_each_time();
+    else if (field.key == "binds")
+      binds = command.add_option("--bind", binds_, help_of(field))->one_each_time();
     else if (field.key == "model")
       added[row] = command.add_option("--model", texts_[row], help_of(field))->check(not_empty());
     else if (field.kind == FieldKind::record && field.option.starts_with("--") && !is_text(field))
@@ -309,7 +353,7 @@ void SubmitOptions::add(CommandLine& command) {
   }
   command.add_flag("--clean-env", clean_environment_,
                    "Of your environment, pass on HOME, LANG, LC_*, LOGNAME, PATH, SHELL, TZ and "
-                   "USER only");
+                   "USER only; with --image it is these without HOME, PATH and SHELL in any case");
   Option* profile = added[row_of("profile")];
   Option* memory = added[row_of("memory_mib")];
   Option* model = added[row_of("model")];
@@ -317,6 +361,7 @@ void SubmitOptions::add(CommandLine& command) {
   memory->excludes(model);
   added[row_of("times")]->excludes(added[row_of("expected_s")]);
   added[row_of("compute_slices")]->needs(memory);
+  binds->needs(added[row_of("image")]);
   added[row_of("checkpoint_grace_s")]->needs(added[row_of("checkpoint_signal")]);
   add_model_options(command, model);
   add_kind_options(command, added[row_of("service")], added[row_of("lease")]);
@@ -392,8 +437,18 @@ Result<void> SubmitOptions::put_row(Json& to, std::size_t row) const {
     if (flags_[row]) to[key] = {{"replicas", replicas_.value_or(1)}};
   } else if (key == "lease") {
     if (flags_[row]) return put_lease(to[key]);
+  } else if (key == "binds") {
+    for (const std::string& each : binds_) {
+      auto bind = bind_of(each);
+      if (!bind) return std::unexpected(bind.error());
+      to[key].push_back(std::move(*bind));
+    }
   } else if (text.empty()) {
     return {};
+  } else if (key == "image") {
+    auto image = image_of(text);
+    if (!image) return std::unexpected(image.error());
+    to[key] = std::move(*image);
   } else if (key == "model") {
     return put_model(to[key]);
   } else if (key == "memory_mib") {
@@ -434,7 +489,10 @@ Result<Json> SubmitOptions::document(const std::vector<std::string>& command,
                                      std::vector<std::string>& left_out) const {
   std::vector<std::string> all;
   for (char** each = environ; each != nullptr && *each != nullptr; ++each) all.emplace_back(*each);
-  const auto environment = environment_of(all, environment_, clean_environment_, left_out);
+  const PassedOn passed = !text_of("image").empty() ? PassedOn::container
+                          : clean_environment_      ? PassedOn::user
+                                                    : PassedOn::all;
+  const auto environment = environment_of(all, environment_, passed, left_out);
   if (!environment) return std::unexpected(environment.error());
   const auto directory = directory_of(text_of("directory"));
   if (!directory) return std::unexpected(directory.error());

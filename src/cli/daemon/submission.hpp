@@ -42,20 +42,33 @@ class SubmitOptions {
   std::array<std::string, rows.size()> texts_;  // by row; empty: not given
   std::array<bool, rows.size()> flags_{};
   std::vector<std::string> environment_;  // --env
+  std::vector<std::string> binds_;        // --bind
   bool clean_environment_ = false, train_ = false;
   std::string precision_;
   std::optional<std::int64_t> context_, replicas_;
   std::string starts_within_, idle_after_, then_, idle_memory_;  // of a lease
 };
 
-/// The command's environment: of `all` ("NAME=value") everything, or with `clean` what names the
-/// user and the language; then what `given` sets or, without "=", passes on. Variables that the
-/// daemon sets for each run are left out, and so are those that are not UTF-8, which JSON cannot
-/// carry; the names of the latter are put into `left_out`.
+/// What is passed on of the caller's environment.
+enum class PassedOn : std::uint8_t {
+  all,
+  user,       // what names the user and the language
+  container,  // of these, what says nothing of this machine's files
+};
+
+/// The command's environment: of `all` ("NAME=value") what is `passed` on; then what `given` sets
+/// or, without "=", passes on. Variables that the daemon sets for each run are left out, and so are
+/// those that are not UTF-8, which JSON cannot carry; the names of the latter are put into
+/// `left_out`.
 [[nodiscard]] Result<std::vector<std::string>> environment_of(std::span<const std::string> all,
                                                               std::span<const std::string> given,
-                                                              bool clean,
+                                                              PassedOn passed,
                                                               std::vector<std::string>& left_out);
+
+/// What --image names: a path is made absolute, and is there; anything else is a name.
+[[nodiscard]] Result<std::string> image_of(const std::string& text);
+/// What --bind says, with its path on this machine made absolute; it is there.
+[[nodiscard]] Result<std::string> bind_of(const std::string& text);
 
 /// "USR1", "SIGUSR1" or "10"
 [[nodiscard]] Result<int> signal_of(const std::string& text);

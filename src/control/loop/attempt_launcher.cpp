@@ -35,6 +35,19 @@ void add_signal(std::vector<std::string>& environment, const JobSpec& spec) {
     add(environment, "CLEAVE_CHECKPOINT_SIGNAL", spec.checkpoint_signal);
 }
 
+/// As far as the submission says it.
+Result<Container> container_of(const JobSpec& spec, const ContainerRuntimes& runtimes) {
+  const auto runtime = runtime_for(runtimes, spec.image);
+  if (!runtime) return std::unexpected(runtime.error());
+  Container container;
+  container.by = runtime->by;
+  container.program = runtime->program;
+  container.image = spec.image;
+  for (const std::string& each : spec.binds)
+    if (auto bind = parse_bind(each)) container.mounts.push_back(std::move(*bind));
+  return container;
+}
+
 }  // namespace
 
 LiveAttempt AttemptLauncher::attempt_on(GpuId id, const GpuStep& step) const {
@@ -169,8 +182,8 @@ void AttemptLauncher::add_gang(Launch& launch, const LiveJob& job) const {
   add(launch.environment, "MASTER_PORT", node_.find(job.record.job())->meeting_port);
 }
 
-Launch AttemptLauncher::launch_of(const LiveJob& job, const LiveAttempt& attempt,
-                                  const JobOwner& owner, const JobCommand& command) const {
+Result<Launch> AttemptLauncher::launch_of(const LiveJob& job, const LiveAttempt& attempt,
+                                          const JobOwner& owner, const JobCommand& command) const {
   Launch launch;
   launch.key = attempt.record.key;
   launch.uid = owner.uid;
@@ -191,6 +204,10 @@ Launch AttemptLauncher::launch_of(const LiveJob& job, const LiveAttempt& attempt
   launch.stop_grace = job.record.spec.stop_grace;
   launch.log_limit = settings_.log_limit;
   launch.limits = {settings_.job_processes, settings_.job_memory};
+  if (job.record.spec.image.empty()) return launch;
+  auto container = container_of(job.record.spec, settings_.containers);
+  if (!container) return std::unexpected(container.error());
+  launch.container = std::move(*container);
   return launch;
 }
 
@@ -211,7 +228,9 @@ void AttemptLauncher::launch(const JobKey& key) {
     outcome.reason = owner.error().message;
     return processes_.ended(*job, key.attempt, outcome);
   }
-  if (const auto started = runner_.start(launch_of(*job, attempt, *owner, **command)); !started)
+  const auto wanted = launch_of(*job, attempt, *owner, **command);
+  if (!wanted) return processes_.not_started(key, wanted.error().text());
+  if (const auto started = runner_.start(*wanted); !started)
     processes_.not_started(key, started.error().error.text(), started.error().code);
   // Where it is not there, or cannot be removed, that is no matter: the rest goes with the job.
   if (key.attempt > most_attempt_folders)

@@ -47,8 +47,8 @@ class AttemptLauncher {
   [[nodiscard]] std::vector<JobDevice> devices_of(
       std::span<const LiveAttempt* const> attempts) const;
   void add_gang(Launch& launch, const LiveJob& job) const;
-  [[nodiscard]] Launch launch_of(const LiveJob& job, const LiveAttempt& attempt,
-                                 const JobOwner& owner, const JobCommand& command) const;
+  [[nodiscard]] Result<Launch> launch_of(const LiveJob& job, const LiveAttempt& attempt,
+                                         const JobOwner& owner, const JobCommand& command) const;
 
   const Clock& clock_;
   const ControlSettings& settings_;

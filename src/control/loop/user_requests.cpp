@@ -118,6 +118,9 @@ Result<void> UserRequests::check(const JobSpec& spec) {
                 "submit with --restartable, or let an operator choose another scheduler");
   if (const auto possible = check_mig(spec); !possible) return possible;
   if (const auto possible = check_kind(spec); !possible) return possible;
+  if (!spec.image.empty())
+    if (const auto runtime = runtime_for(settings_.containers, spec.image); !runtime)
+      return std::unexpected(runtime.error());
   if (const std::string& never = work_out_impossible(spec.request); !never.empty())
     return fail(ErrorKind::infeasible, "the request", never,
                 "`cleave top --once` shows the GPUs, `cleave gpu MODEL` the profiles of one");

@@ -84,6 +84,7 @@ ApiJob job_view(const JobRecord& job, const AttemptRecord* attempt, const GpuInd
   if (job.is_replica()) view.replicas = job.replicas();
   view.restarts = job.restarts;
   view.lease = job.spec.lease;
+  if (!job.spec.image.empty()) view.image = job.spec.image;
   view.promised_at = job.promised;
   view.early_restarts = static_cast<std::int64_t>(job.early_restarts.size());
   view.application = job.spec.application;

@@ -57,7 +57,7 @@ void Supervisor::run() {
 
 Supervisor::Clock::time_point Supervisor::next_deadline() const {
   Clock::time_point next = Clock::now() + far_away;
-  for (const auto& each : {kill_at_, to_run_by_})
+  for (const auto& each : {kill_at_, to_run_by_, look_at_, tidy_until_})
     if (each) next = std::min(next, *each);
   if (const auto wake = receiver_.wake_at()) next = std::min(next, *wake);
   return next;
@@ -66,7 +66,9 @@ Supervisor::Clock::time_point Supervisor::next_deadline() const {
 void Supervisor::keep_deadlines() {
   receiver_.take_held_back(series_);
   const auto now = Clock::now();
+  if (look_at_ && now >= *look_at_) look_into_container();
   if (to_run_by_ && now >= *to_run_by_) give_up_start();
+  if (tidy_until_ && now >= *tidy_until_) end_leftovers();
   if (!kill_at_ || now < *kill_at_) return;
   end_tree(SIGKILL);
   constexpr Clock::duration shortest = std::chrono::milliseconds(5),

@@ -70,9 +70,13 @@ class Supervisor {
 
   // supervisor_job.cpp: the job
   void hear_exec();
+  void look_into_container();
+  void job_began(pid_t pid);
   void give_up_start();
   void reap();
   void main_ended(int status);
+  [[nodiscard]] bool container_failed(int exit_code);
+  void end_leftovers();
   void stop(std::optional<Duration> grace);
   void kill_after(Duration grace);
   void end_tree(int signal);
@@ -108,6 +112,11 @@ class Supervisor {
   bool began_ = false, main_gone_ = false;
   bool held_ = false;                           // killed because its program did not run in time
   std::optional<Clock::time_point> to_run_by_;  // empty once the program runs, or will not
+  // Of a job in a container: what runs it, when to see whether its program runs, when what tidies
+  // up after it has had its time, and the last that was said of what went wrong.
+  std::optional<ContainerProgram> contained_by_;
+  std::optional<Clock::time_point> look_at_, tidy_until_;
+  std::string last_word_;
   std::int64_t told_of_memory_ = 0;
   std::optional<Clock::time_point> kill_at_;  // the whole tree; repeated after growing waits
   Clock::duration kill_again_after_{};

@@ -12,6 +12,7 @@
 #include <cerrno>
 
 #include "base/format.hpp"
+#include "runner/container/container_entry.hpp"
 #include "runner/job_directory.hpp"
 #include "runner/reports/out_of_memory_text.hpp"
 #include "runner/supervisor/job_user.hpp"
@@ -25,6 +26,10 @@ constexpr std::size_t longest_line = 4096;  // longer ones are searched in piece
 constexpr std::int64_t most_told_of_memory = 16;
 /// From the fork until the program runs: the folder that it is to run in may be on a slow server.
 constexpr auto longest_start = std::chrono::minutes(1);
+/// How often it is seen whether a container's program runs, which takes a third of a second, and
+/// how long what a container program leaves behind may tidy up.
+constexpr auto look_every = std::chrono::milliseconds(20);
+constexpr auto longest_tidying = std::chrono::seconds(1);
 constexpr std::int64_t space_of_outcome = 32 << 10;
 char read_buffer[65536];
 
@@ -62,6 +67,8 @@ void Supervisor::begin() {
   err_.emplace(Output{std::move(job_.err), JobLog(folder, "stderr", launch_.log_limit), {}});
   // Reserved so that a full disk cannot refuse it; the job does not wait for this.
   (void)!::fallocate(places_.outcome.number(), FALLOC_FL_KEEP_SIZE, 0, space_of_outcome);
+  if (launch_.container) contained_by_ = launch_.container->by;
+  launch_.container.reset();
   // The job has its arguments and environment now; they may have been large.
   launch_.argv = {};
   launch_.environment = {};
@@ -78,12 +85,25 @@ void Supervisor::hear_exec() {
       continue;
     }
     job_.exec.close();
-    to_run_by_.reset();
-    if (!exec_text_.empty() || held_) return;
-    began_ = true;
-    if (phase_ == Phase::starting) phase_ = Phase::running;
-    tell_all(JobBegan{job_.pid});
+    if (!exec_text_.empty() || held_) return to_run_by_.reset();
+    if (contained_by_ != ContainerProgram::podman) return job_began(job_.pid);
+    look_at_ = Clock::now() + look_every;
   }
+}
+
+/// Podman runs, and says when the job's program does.
+void Supervisor::look_into_container() {
+  look_at_.reset();
+  if (began_ || held_) return;
+  if (const pid_t pid = began_in_container(places_.user.number()); pid > 0) return job_began(pid);
+  if (!main_gone_) look_at_ = Clock::now() + look_every;
+}
+
+void Supervisor::job_began(pid_t pid) {
+  to_run_by_.reset();
+  began_ = true;
+  if (phase_ == Phase::starting) phase_ = Phase::running;
+  tell_all(JobBegan{pid});
 }
 
 /// Once it is the user's, the user may stop it before it runs its program.
@@ -105,10 +125,19 @@ void Supervisor::reap() {
     phase_ = Phase::ended;
   } else if (phase_ != Phase::ending) {
     phase_ = Phase::ending;
-    end_tree(SIGTERM);
-    kill_at_ = Clock::now() + launch_.leftover_grace;
-    kill_again_after_ = {};
+    if (contained_by_) {
+      tidy_until_ = Clock::now() + longest_tidying;
+    } else {
+      end_leftovers();
+    }
   }
+}
+
+void Supervisor::end_leftovers() {
+  tidy_until_.reset();
+  end_tree(SIGTERM);
+  kill_at_ = Clock::now() + launch_.leftover_grace;
+  kill_again_after_ = {};
 }
 
 void Supervisor::main_ended(int status) {
@@ -129,9 +158,23 @@ void Supervisor::main_ended(int status) {
   } else if (WIFSIGNALED(status)) {
     outcome_.end = ProcessOutcome::End::signalled;
     outcome_.code = WTERMSIG(status);
-  } else {
+  } else if (!container_failed(WEXITSTATUS(status))) {
     outcome_.code = WEXITSTATUS(status);
   }
+}
+
+/// Whether the container program ended without having run the job.
+bool Supervisor::container_failed(int exit_code) {
+  if (!contained_by_ || outcome_.stopped) return false;
+  if (!began_) look_into_container();
+  if (err_)
+    while (err_->pipe && read_output(*err_, true)) continue;
+  const auto failure = container_failure(*contained_by_, began_, exit_code, last_word_);
+  if (!failure) return false;
+  outcome_.end = ProcessOutcome::End::not_started;
+  outcome_.reason = failure->reason;
+  outcome_.code = failure->code;
+  return true;
 }
 
 /// Sends TERM to the job's group now, and KILL to all of it after the grace time.
@@ -204,6 +247,7 @@ void Supervisor::look_through(Output& output, std::string_view bytes) {
     if (!whole && output.line.size() < longest_line) return;
     if (whole) bytes.remove_prefix(1);
     saw_out_of_memory(output.line);
+    if (contained_by_ && is_last_word(*contained_by_, output.line)) last_word_ = output.line;
     output.line.clear();
   }
 }
@@ -233,6 +277,7 @@ void Supervisor::drain_all() {
 void Supervisor::finish() {
   drain_all();
   leave_groups();
+  if (contained_by_) leave_container(places_.user.number());
   if (outcome_.ended_at == Instant{}) outcome_.ended_at = wall_clock();
   const auto last =
       series_.after(series_.last() - static_cast<std::int64_t>(most_reports_in_outcome));

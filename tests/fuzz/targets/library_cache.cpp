@@ -1,0 +1,23 @@
+// ldconfig's cache of libraries.
+
+#include "runner/container/library_cache.hpp"
+#include "fuzz.hpp"
+
+namespace cleave::fuzz {
+namespace {
+
+bool read_input(const std::string& text) {
+  const auto all = libraries_in_cache(text);
+  for (const CachedLibrary& each : all)
+    require(!each.name.empty() && !each.path.empty() && text.contains(each.name) &&
+                text.contains(each.path),
+            "what is read is there");
+  return !all.empty();
+}
+
+}  // namespace
+}  // namespace cleave::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  return cleave::fuzz::counted(cleave::fuzz::read_input(cleave::fuzz::text_of(data, size)));
+}
