@@ -64,6 +64,7 @@ TEST(Text, SuggestsTheWordThatWasMeant) {
   EXPECT_EQ(nearest("A10040GB", known), "A100-40GB");
   EXPECT_EQ(nearest("MI300X", known), std::nullopt);
   EXPECT_EQ(any_of(std::vector<std::string>{"0", "2", "4"}), "0, 2 or 4");
+  EXPECT_EQ(shown("\xd0 \xc2\x9b \u202e"), "\\xd0 \\u{9b} \\u{202e}");
   EXPECT_EQ(shown("a\x1b[31m\n"), "a\\x1b[31m\\x0a")
       << "what comes from outside cannot drive a terminal";
 }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/format.hpp"
+#include "base/terminal_text.hpp"
 
 namespace cleave {
 
@@ -165,24 +166,12 @@ std::string_view without_byte_order_mark(std::string_view text) {
   return text;
 }
 
+/// Not control characters alone: whatever visible() writes out.
 std::string shown(std::string_view text, std::size_t longest) {
-  std::string safe;
-  const std::size_t size = text.size();
-  if (size > longest) {
-    // Not in the middle of a character.
-    while (longest > 0 && (text[longest] & 0xc0) == 0x80) --longest;
-    text = text.substr(0, longest);
-  }
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f) {
-      safe += fmt::format("\\x{:02x}", byte);
-    } else {
-      safe += c;
-    }
-  }
-  if (size > text.size()) safe += "...";
-  return safe;
+  if (text.size() <= longest) return visible(text);
+  // Not in the middle of a character, which has four bytes at most.
+  for (int more = 0; more < 3 && longest > 0 && (text[longest] & 0xc0) == 0x80; ++more) --longest;
+  return visible(text.substr(0, longest)) + "...";
 }
 
 }  // namespace cleave
