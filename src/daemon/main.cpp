@@ -2,7 +2,6 @@
 // foreground; a service manager starts and ends it.
 
 #include <malloc.h>
-#include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
 #include <cstdio>
@@ -12,6 +11,7 @@
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "daemon/daemon.hpp"
+#include "daemon/log_output.hpp"
 #include "daemon/store_commands.hpp"
 #include "manual/manual.hpp"
 
@@ -179,7 +179,7 @@ int run_program(int argc, char** argv) {
     return 0;
   }
   if (program.count("--check-config") > 0) return check_config(options);
-  spdlog::set_default_logger(spdlog::stderr_color_mt("cleaved"));
+  spdlog::set_default_logger(std::make_shared<spdlog::logger>("cleaved", log_to_standard_error()));
   spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %l %v", spdlog::pattern_time_type::utc);
   spdlog::set_level(spdlog::level::from_str(options.log_level));
   give_memory_back();
