@@ -55,6 +55,15 @@ class HttpServer::Inside : public std::enable_shared_from_this<HttpServer::Insid
     look();
   }
 
+  [[nodiscard]] bool listen_on(int listening) {
+    error_code failed;
+    listening_.close(failed);
+    rest_.cancel();
+    listening_.assign(::fcntl(listening, F_DUPFD_CLOEXEC, 0), failed);
+    if (!failed) accept();
+    return !failed;
+  }
+
   void adopt(int connected) {
     const auto peer = peer_of(connected);
     error_code failed;
@@ -175,6 +184,9 @@ HttpServer::~HttpServer() {
   inside_->end();
 }
 
+bool HttpServer::listen_on(int listening) {
+  return inside_->listen_on(listening);
+}
 void HttpServer::set_limits(const HttpLimits& limits) {
   inside_->set_limits(limits);
 }

@@ -31,6 +31,9 @@ class HttpServer {
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
 
+  /// Accepts on this socket from now on, in place of the one before; as that of the constructor.
+  /// False where no descriptor is left for it: then nobody is accepted.
+  [[nodiscard]] bool listen_on(int listening);
   /// Applies to connections and requests from now on.
   void set_limits(const HttpLimits& limits);
   /// Accepts no more connections, closes idle ones and streams at once, and others after their

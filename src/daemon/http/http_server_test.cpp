@@ -615,6 +615,31 @@ TEST(SocketFile, IsOursAlone) {
   EXPECT_EQ(facts.st_mode & 0777U, 0666U);
 }
 
+TEST(SocketFile, IsMadeAnewWhereItWasRemoved) {
+  const TemporaryFolder folder;
+  const std::string path = (folder.path() / "run" / "s.sock").string();
+  auto file = SocketFile::listen({path, true}, false);
+  ASSERT_TRUE(file);
+  EXPECT_TRUE(file->is_there());
+  std::filesystem::remove_all(folder.path() / "run");
+  EXPECT_FALSE(file->is_there());
+  ASSERT_TRUE(file->renew());
+  EXPECT_TRUE(file->is_there());
+  EXPECT_FALSE(SocketFile::listen({path, true}, false)) << "with its lock";
+  // Another program listens there by now: it stays, and nobody waits for it.
+  std::filesystem::remove(path);
+  const Descriptor other(::socket(AF_UNIX, SOCK_STREAM, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path, path.data(), path.size());
+  ASSERT_EQ(::bind(other.number(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  ASSERT_EQ(::listen(other.number(), 1), 0);
+  EXPECT_FALSE(file->is_there());
+  EXPECT_FALSE(file->renew());
+  file->remove();
+  EXPECT_EQ(::access(path.c_str(), F_OK), 0) << "it is not ours";
+}
+
 TEST(SocketFile, RefusesPlacesThatCannotHoldIt) {
   const TemporaryFolder folder;
   EXPECT_FALSE(SocketFile::listen({folder.path() / std::string(200, 'x'), true}, false));

@@ -23,10 +23,10 @@ constexpr int backlog = 512;
 /// socket, to the child it was making, until that child has become the supervisor.
 constexpr std::chrono::milliseconds patience{2000}, pause_between{20};
 
-/// Whether the condition becomes true before the patience is over.
+/// Whether the condition is true, or becomes so before that time is over.
 template <class Condition>
-bool soon_true(Condition is) {
-  const auto until = std::chrono::steady_clock::now() + patience;
+bool soon_true(std::chrono::milliseconds longest, Condition is) {
+  const auto until = std::chrono::steady_clock::now() + longest;
   while (!is()) {
     if (std::chrono::steady_clock::now() > until) return false;
     std::this_thread::sleep_for(pause_between);
@@ -47,6 +47,10 @@ Result<sockaddr_un> address_of(const std::string& path) {
   return address;
 }
 
+bool same_file(const struct stat& one, const struct stat& other) {
+  return one.st_ino == other.st_ino && one.st_dev == other.st_dev;
+}
+
 bool is_answered(const sockaddr_un& address) {
   const Descriptor probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!probe) return false;
@@ -63,27 +67,50 @@ std::unexpected<Error> taken(const std::string& path) {
 }  // namespace
 
 Result<SocketFile> SocketFile::listen(const SocketPlace& place, bool everybody) {
-  const std::string path = place.path.string();
-  if (const auto address = address_of(path); !address) return std::unexpected(address.error());
-  if (const auto made = make_socket_folder(place, everybody ? 0755 : 0700); !made)
-    return std::unexpected(made.error());
-  const std::string lock_path = fmt::format("{}.lock", path);
-  Descriptor lock(::open(lock_path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (!lock) return system_error_at(lock_path, "cannot be opened");
-  int refused = 0;
-  const bool answered = soon_true([&] {
-    refused = ::flock(lock.number(), LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
-    return refused != EWOULDBLOCK && refused != EINTR;
-  });
-  if (!answered) return taken(path);
-  errno = refused;
-  if (refused != 0) return system_error_at(lock_path, "cannot be locked");
-  SocketFile listening(path, std::move(lock));
-  if (const auto bound = listening.bind(everybody); !bound) return std::unexpected(bound.error());
+  SocketFile listening(place, everybody);
+  if (const auto made = listening.make(patience); !made) return std::unexpected(made.error());
   return listening;
 }
 
-Result<void> SocketFile::bind(bool everybody) {
+Result<void> SocketFile::renew() {
+  return make({});
+}
+
+bool SocketFile::is_there() const {
+  struct stat there {};
+  return ::lstat(path_.c_str(), &there) == 0 && same_file(there, made_);
+}
+
+Result<void> SocketFile::make(std::chrono::milliseconds longest) {
+  if (const auto address = address_of(path_); !address) return std::unexpected(address.error());
+  if (const auto made = make_socket_folder(place_, everybody_ ? 0755 : 0700); !made) return made;
+  if (const auto locked = take_lock(longest); !locked) return locked;
+  return bind(longest);
+}
+
+/// Unless the one that it has is still the file of that name.
+Result<void> SocketFile::take_lock(std::chrono::milliseconds longest) {
+  const std::string path = fmt::format("{}.lock", path_);
+  Descriptor lock(::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!lock) return system_error_at(path, "cannot be opened");
+  struct stat had {
+  }, there{};
+  if (lock_ && ::fstat(lock_.number(), &had) == 0 && ::fstat(lock.number(), &there) == 0 &&
+      same_file(had, there))
+    return {};
+  int refused = 0;
+  const bool answered = soon_true(longest, [&] {
+    refused = ::flock(lock.number(), LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
+    return refused != EWOULDBLOCK && refused != EINTR;
+  });
+  if (!answered) return taken(path_);
+  errno = refused;
+  if (refused != 0) return system_error_at(path, "cannot be locked");
+  lock_ = std::move(lock);
+  return {};
+}
+
+Result<void> SocketFile::bind(std::chrono::milliseconds longest) {
   const auto address = address_of(path_);
   if (!address) return std::unexpected(address.error());
   struct stat there {};
@@ -91,7 +118,7 @@ Result<void> SocketFile::bind(bool everybody) {
     if (!S_ISSOCK(there.st_mode))
       return fail(ErrorKind::infeasible, shown(path_, 200), "this file is not a socket",
                   "remove it, or name another socket with --socket");
-    if (!soon_true([&] { return !is_answered(*address); })) return taken(path_);
+    if (!soon_true(longest, [&] { return !is_answered(*address); })) return taken(path_);
     if (::unlink(path_.c_str()) != 0)
       return system_error_at(path_, "a stale socket cannot be removed");
   }
@@ -109,7 +136,7 @@ Result<void> SocketFile::bind(bool everybody) {
   socket_ = std::move(made);
   if (::listen(socket_.number(), backlog) != 0)
     return system_error_at(path_, "it cannot be listened on");
-  if (everybody && ::chmod(path_.c_str(), 0666) != 0)
+  if (everybody_ && ::chmod(path_.c_str(), 0666) != 0)
     return system_error_at(path_, "it cannot be opened to others");
   return {};
 }
@@ -117,10 +144,7 @@ Result<void> SocketFile::bind(bool everybody) {
 void SocketFile::remove() {
   if (!socket_) return;
   socket_.close();
-  struct stat there {};
-  if (::lstat(path_.c_str(), &there) == 0 && there.st_ino == made_.st_ino &&
-      there.st_dev == made_.st_dev)
-    ::unlink(path_.c_str());
+  if (is_there()) ::unlink(path_.c_str());
 }
 
 SocketFile::~SocketFile() {

@@ -4,6 +4,7 @@
 
 #include <sys/stat.h>
 
+#include <chrono>
 #include <string>
 
 #include "api/socket_place.hpp"
@@ -24,15 +25,25 @@ class SocketFile {
   SocketFile& operator=(SocketFile&&) = delete;
 
   [[nodiscard]] int number() const { return socket_.number(); }
+  /// Whether the file is the one that was made here.
+  [[nodiscard]] bool is_there() const;
+  /// Makes what was removed of the folder, the lock and the socket anew, under another number().
+  /// Waits for nobody; where it fails nobody can connect, and it can be tried again.
+  [[nodiscard]] Result<void> renew();
   [[nodiscard]] const std::string& path() const { return path_; }
   /// Removes the file; nobody can connect afterwards.
   void remove();
 
  private:
-  SocketFile(std::string path, Descriptor lock) : path_(std::move(path)), lock_(std::move(lock)) {}
-  Result<void> bind(bool everybody);
+  SocketFile(SocketPlace place, bool everybody)
+      : place_(std::move(place)), path_(place_.path.string()), everybody_(everybody) {}
+  Result<void> make(std::chrono::milliseconds patience);
+  Result<void> take_lock(std::chrono::milliseconds patience);
+  Result<void> bind(std::chrono::milliseconds patience);
 
+  SocketPlace place_;
   std::string path_;
+  bool everybody_;
   Descriptor lock_, socket_;
   struct stat made_ {};
 };

@@ -54,6 +54,14 @@ void AuditFile::open() {
   size_ = facts.st_size;
 }
 
+bool AuditFile::is_there() const {
+  struct stat had {
+  }, there{};
+  return ::fstat(file_.number(), &had) == 0 &&
+         ::lstat(fmt::format("{}/audit.jsonl", directory_).c_str(), &there) == 0 &&
+         had.st_ino == there.st_ino && had.st_dev == there.st_dev;
+}
+
 void AuditFile::rotate() {
   file_.close();
   (void)::rename(fmt::format("{}/audit.jsonl", directory_).c_str(),
@@ -91,7 +99,7 @@ void AuditFile::write(const AuditLine& line, Instant at) {
 }
 
 void AuditFile::append(std::string text, Instant at) {
-  if (!file_) open();
+  if (!file_ || !is_there()) open();
   if (file_ && size_ >= most_bytes_) rotate();
   if (lost_ > 0) text = Json{{"at", utc_text(at)}, {"lost_lines", lost_}}.dump() + "\n" + text;
   // One write, so that lines of several programs do not mix. A partial line on a full disk is cut

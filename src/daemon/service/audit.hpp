@@ -41,7 +41,7 @@ class RefusalBudget {
   std::map<std::uint32_t, User> users_;
 };
 
-/// The file, opened for appending.
+/// The file, opened for appending; made anew where it was moved away or removed.
 class AuditFile {
  public:
   /// In this directory. A file that reaches `most_bytes` is renamed to audit.old.jsonl, replacing
@@ -53,6 +53,8 @@ class AuditFile {
 
  private:
   void open();
+  /// Whether the file is still the one of its name: another program may have moved it away.
+  [[nodiscard]] bool is_there() const;
   void rotate();
   void append(std::string text, Instant at);
 

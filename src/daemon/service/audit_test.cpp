@@ -96,6 +96,16 @@ TEST(Audit, AFullDiskLosesLinesAndSaysHowMany) {
   EXPECT_EQ(Json::parse(lines[1])["lost_lines"].get<int>(), 3);
 }
 
+TEST(Audit, AFileThatIsMovedAwayIsBegunAnew) {
+  const TemporaryFolder folder;
+  AuditFile audit(folder.path().string());
+  audit.write({{1000, 1000, 7}, "POST", "/one", 201, ""}, Instant{});
+  std::filesystem::rename(folder.path() / "audit.jsonl", folder.path() / "away");
+  audit.write({{1000, 1000, 7}, "POST", "/two", 201, ""}, Instant{});
+  EXPECT_NE(content_of((folder.path() / "audit.jsonl").string()).find("/two"), std::string::npos);
+  EXPECT_EQ(content_of((folder.path() / "away").string()).find("/two"), std::string::npos);
+}
+
 TEST(Audit, AFileThatCannotBeOpenedStopsNothing) {
   AuditFile audit("/nowhere/at/all");
   audit.write(line, {});

@@ -205,16 +205,22 @@ void Service::wait(Waiting waiting) {
 
 // The daemon itself.
 
+std::vector<std::string> Service::troubles() const {
+  std::vector<std::string> all = doors_.control.troubles();
+  if (doors_.troubles) std::ranges::move(doors_.troubles(), std::back_inserter(all));
+  return all;
+}
+
 void Service::health(const ApiCallPtr& call) {
   if (!call->query_is_fine()) return;
-  const auto troubles = doors_.control.troubles();
+  const auto all = troubles();
   const auto gpus = doors_.control.gpus();
   const bool starting = std::ranges::any_of(
       gpus, [](const GpuStatus& gpu) { return !gpu.observation && gpu.trouble.empty(); });
-  call->reply(200, Json{{"status", !troubles.empty() ? "degraded"
-                                   : starting        ? "starting"
-                                                     : "ok"},
-                        {"troubles", troubles}});
+  call->reply(200, Json{{"status", !all.empty() ? "degraded"
+                                   : starting   ? "starting"
+                                                : "ok"},
+                        {"troubles", all}});
 }
 
 void Service::status(const ApiCallPtr& call) {
@@ -237,7 +243,7 @@ void Service::status(const ApiCallPtr& call) {
       call->operates ? std::nullopt : std::optional<std::uint32_t>(call->request.peer.uid);
   for (const PredictionErrors& each : doors_.control.prediction_errors(whose))
     status.predictions.push_back(prediction_errors_view(each));
-  status.troubles = doors_.control.troubles();
+  status.troubles = troubles();
   status.notices = facts_.notices;
   status.isolation = facts_.isolation;
   status.state_directory = facts_.state_directory;

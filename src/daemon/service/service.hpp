@@ -57,7 +57,8 @@ struct ServiceDoors {
   std::function<void()> attend;  // a client waits: asks for tick()
   std::function<void(std::function<void()>)>
       later;  // in a turn of the loop of its own, after what is ready
-  std::function<bool()> fences = [] { return false; };  // as Runner::fences
+  std::function<bool()> fences = [] { return false; };      // as Runner::fences
+  std::function<std::vector<std::string>()> troubles = {};  // besides those of control
 };
 
 /// Serves the API's requests.
@@ -130,6 +131,7 @@ class Service {
   /// Calls `then` when the store has written the last change.
   void when_written(const ApiCallPtr& call, std::function<void()> then);
   void wait(Waiting waiting);
+  [[nodiscard]] std::vector<std::string> troubles() const;
   [[nodiscard]] Json gpu_document(const ApiCallPtr& call, const GpuStatus& gpu);
   [[nodiscard]] std::function<bool(JobNumber)> sight_of(const ApiCallPtr& call) const;
 

@@ -143,6 +143,7 @@ Result<void> SqliteStore::sync_as(Durability durability) {
 
 Result<void> SqliteStore::write(const StoreBatch& batch, Durability durability) {
   if (batch.empty()) return {};
+  if (const auto there = is_there(); !there) return there;
   if (const auto set = sync_as(durability); !set) return set;
   if (const auto begun = connection_.use("BEGIN IMMEDIATE").done(); !begun) return begun;
   const auto numbers = put(batch);

@@ -63,6 +63,9 @@ class SqliteStore final : public Store {
   Result<void> forget_events(std::size_t keep) override;
   void settle() override;
 
+  /// Whether what is written can be found by the next program: fails where its files were removed
+  /// or replaced. Then nothing is written until they are back.
+  [[nodiscard]] Result<void> is_there() { return file_.is_there(); }
   /// For tests: the disk is full beyond `most` pages of 4 KiB; a larger database cannot grow.
   [[nodiscard]] Result<void> limit_pages(std::int64_t most);
 

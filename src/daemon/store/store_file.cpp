@@ -58,6 +58,12 @@ Result<FileHandle> take_lock(const std::filesystem::path& path) {
   return file;
 }
 
+std::optional<std::uint64_t> inode_of(const std::filesystem::path& path) {
+  struct stat facts = {};
+  if (::lstat(path.c_str(), &facts) != 0) return std::nullopt;
+  return facts.st_ino;
+}
+
 Result<void> make_empty(const std::filesystem::path& path) {
   const auto file = FileHandle::open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW);
   if (!file) return std::unexpected(file.error());
@@ -120,7 +126,17 @@ Result<StoreFile> StoreFile::take(const std::filesystem::path& state_directory) 
   }
   if (!*database)
     if (const auto made = make_empty(path); !made) return std::unexpected(made.error());
-  return StoreFile(std::move(*lock), path, torn);
+  return StoreFile(std::move(*lock), path, inode_of(path).value_or(0), torn);
+}
+
+Result<void> StoreFile::is_there() {
+  const auto log = inode_of(beside(path_, "-wal"));
+  if (log_ == 0) log_ = log.value_or(0);
+  const bool same = inode_of(path_) == inode_;
+  if (same && (log_ == 0 || log == log_)) return {};
+  return fail(ErrorKind::infeasible, shown((same ? beside(path_, "-wal") : path_).string(), 200),
+              "it was removed or replaced while this daemon has it open",
+              "put it back, or restart the daemon, which takes what is there then");
 }
 
 }  // namespace cleave

@@ -33,15 +33,20 @@ class StoreFile {
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
   /// The file of the witness beside it (store_witness.hpp).
   [[nodiscard]] std::filesystem::path witness() const;
+  /// Fails where the name is not that of the file that was taken any more, nor, once there is one,
+  /// that of its log.
+  [[nodiscard]] Result<void> is_there();
   /// Whether its end is missing: its size is not a whole number of pages, and no log is there that
   /// makes up for it.
   [[nodiscard]] bool torn() const { return torn_; }
 
  private:
-  StoreFile(FileHandle lock, std::filesystem::path path, bool torn)
-      : lock_(std::move(lock)), path_(std::move(path)), torn_(torn) {}
+  StoreFile(FileHandle lock, std::filesystem::path path, std::uint64_t inode, bool torn)
+      : lock_(std::move(lock)), path_(std::move(path)), inode_(inode), torn_(torn) {}
   FileHandle lock_;
   std::filesystem::path path_;
+  std::uint64_t inode_;
+  std::uint64_t log_ = 0;  // its inode, as first seen
   bool torn_;
 };
 
