@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "base/format.hpp"
+#include "base/text.hpp"
 
 namespace cleave {
 
@@ -70,6 +71,12 @@ const std::optional<UserFacts>& UserBook::user(std::uint32_t uid, Duration now) 
 
 Result<JobOwner> UserBook::owner_now(const JobOwner& owner, Duration now) {
   const Entry& known = entry(owner.uid, now);
+  // A name that was not known at the time says nothing; that of root is no matter.
+  if (known.facts && owner.uid != 0 && !owner.user.empty() && known.facts->name != owner.user)
+    return fail(ErrorKind::infeasible, "",
+                fmt::format("it was submitted by {}, and uid {} is another account now, {}",
+                            shown(owner.user), owner.uid, shown(known.facts->name)),
+                "submit it again as the user who is to run it");
   if (known.facts) return JobOwner{owner.uid, known.facts->gid, known.facts->groups, owner.user};
   if (!known.sure || owner.uid == 0) return owner;
   return fail(ErrorKind::infeasible, "",

@@ -27,8 +27,8 @@ class UserBook {
   /// Empty if the system does not know the user.
   [[nodiscard]] const std::optional<UserFacts>& user(std::uint32_t uid, Duration now);
   /// The owner of a job with their current groups. Fails if the system says that the user no longer
-  /// exists. Returns `owner` unchanged if it cannot say, as when a directory service does not
-  /// answer.
+  /// exists, or that the uid is that of an account with another name now. Returns `owner` unchanged
+  /// if it cannot say, as when a directory service does not answer.
   [[nodiscard]] Result<JobOwner> owner_now(const JobOwner& owner, Duration now);
   [[nodiscard]] static std::optional<std::uint32_t> uid_of(const std::string& name);
   [[nodiscard]] static std::optional<std::uint32_t> gid_of(const std::string& group);
