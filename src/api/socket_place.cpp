@@ -33,15 +33,27 @@ Result<SocketPlace> checked(const char* name, const std::string& path) {
   return SocketPlace{path, true};
 }
 
+std::optional<std::filesystem::path> absolute(const std::optional<std::string>& directory) {
+  return directory && directory->starts_with('/') ? std::optional<std::filesystem::path>(*directory)
+                                                  : std::nullopt;
+}
+
 /// The user's own, where nothing was chosen.
-std::filesystem::path own_socket(const SocketQuery& query) {
-  if (query.uid == 0) return system_socket;
-  if (query.runtime_directory && query.runtime_directory->starts_with('/')) {
-    const std::filesystem::path path =
-        std::filesystem::path(*query.runtime_directory) / "cleave/cleaved.sock";
-    if (path.native().size() <= longest_socket) return path;
-  }
-  return fmt::format("/tmp/cleave-{}/cleaved.sock", query.uid);
+std::vector<std::filesystem::path> own_sockets(const SocketQuery& query) {
+  if (query.uid == 0) return {system_socket};
+  const auto fits = [](const std::filesystem::path& path) {
+    return path.native().size() <= longest_socket;
+  };
+  if (const auto runtime = absolute(query.runtime_directory))
+    if (auto path = *runtime / "cleave/cleaved.sock"; fits(path)) return {std::move(path)};
+  std::vector<std::filesystem::path> paths = {query.temporary /
+                                              fmt::format("cleave-{}/cleaved.sock", query.uid)};
+  auto state = absolute(query.state_home);
+  if (const auto home = absolute(query.home); home && !state) state = *home / ".local/state";
+  if (state)
+    if (auto path = *state / "cleave/run/cleaved.sock"; fits(path))
+      paths.push_back(std::move(path));
+  return paths;
 }
 
 std::unexpected<Error> unsafe(const std::string& folder, std::string_view why) {
@@ -55,20 +67,28 @@ SocketQuery socket_query_of_process() {
   return {.given = {},
           .environment = variable(socket_variable),
           .runtime_directory = variable("XDG_RUNTIME_DIR"),
-          .uid = ::geteuid()};
+          .uid = ::geteuid(),
+          .state_home = variable("XDG_STATE_HOME"),
+          .home = variable("HOME")};
 }
 
-Result<SocketPlace> daemon_socket(const SocketQuery& query) {
-  if (query.given) return checked("--socket", *query.given);
-  if (query.environment) return checked(socket_variable, *query.environment);
-  return SocketPlace{own_socket(query), false};
+Result<std::vector<SocketPlace>> daemon_sockets(const SocketQuery& query) {
+  if (query.given || query.environment) {
+    const auto named = query.given ? checked("--socket", *query.given)
+                                   : checked(socket_variable, *query.environment);
+    if (!named) return std::unexpected(named.error());
+    return std::vector<SocketPlace>{*named};
+  }
+  std::vector<SocketPlace> places;
+  for (std::filesystem::path& path : own_sockets(query)) places.push_back({std::move(path), false});
+  return places;
 }
 
 Result<std::vector<SocketPlace>> client_sockets(const SocketQuery& query) {
-  const auto first = daemon_socket(query);
-  if (!first) return std::unexpected(first.error());
-  std::vector<SocketPlace> places = {*first};
-  if (!first->chosen && first->path != system_socket) places.push_back({system_socket, false});
+  auto places = daemon_sockets(query);
+  if (!places) return places;
+  if (!places->front().chosen && places->front().path != system_socket)
+    places->push_back({system_socket, false});
   return places;
 }
 
@@ -76,6 +96,8 @@ Result<void> make_socket_folder(const SocketPlace& place, mode_t mode) {
   std::filesystem::path folder = place.path.parent_path();
   if (folder.empty()) folder = ".";
   const std::string name = folder.string();
+  std::error_code ignored;  // what is missing above is what the folder cannot be made in
+  if (!place.chosen) std::filesystem::create_directories(folder.parent_path(), ignored);
   const bool made = ::mkdir(name.c_str(), mode) == 0;
   if (!made && errno != EEXIST)
     return fail(ErrorKind::infeasible, shown(name, 200),

@@ -5,7 +5,9 @@
 //   --socket FILE                         if it is given, and then nothing else
 //   $CLEAVE_SOCKET                        likewise; a daemon that runs as root leaves it empty
 //   as root    /run/cleave/cleaved.sock
-//   otherwise  $XDG_RUNTIME_DIR/cleave/cleaved.sock, without that /tmp/cleave-UID/cleaved.sock;
+//   otherwise  $XDG_RUNTIME_DIR/cleave/cleaved.sock
+//              without that /tmp/cleave-UID/cleaved.sock, and where another user keeps that folder
+//              from this one $XDG_STATE_HOME/cleave/run/cleaved.sock;
 //              clients then try /run/cleave/cleaved.sock, the system's daemon
 
 #include <sys/types.h>
@@ -27,6 +29,9 @@ struct SocketQuery {
   std::optional<std::string> environment;        // CLEAVE_SOCKET
   std::optional<std::string> runtime_directory;  // XDG_RUNTIME_DIR; a relative one is ignored
   uid_t uid = 0;                                 // effective
+  std::filesystem::path temporary = "/tmp";      // where every user may make folders
+  std::optional<std::string> state_home;         // XDG_STATE_HOME; a relative one is ignored
+  std::optional<std::string> home;               // HOME; likewise
 };
 /// What this process has: its user and its environment; `given` is the caller's to fill in.
 [[nodiscard]] SocketQuery socket_query_of_process();
@@ -37,9 +42,9 @@ struct SocketPlace {
   bool chosen = false;  // named by the user, who then vouches for it
 };
 
-/// Where the daemon of this user listens. Fails if a name is empty or longer than the 107 bytes
-/// that the kernel takes.
-[[nodiscard]] Result<SocketPlace> daemon_socket(const SocketQuery& query);
+/// Where the daemon of this user may listen: at the first of these whose folder it can have. Fails
+/// if a name is empty or longer than the 107 bytes that the kernel takes.
+[[nodiscard]] Result<std::vector<SocketPlace>> daemon_sockets(const SocketQuery& query);
 /// Where a client of this user asks, in this order; never empty.
 [[nodiscard]] Result<std::vector<SocketPlace>> client_sockets(const SocketQuery& query);
 

@@ -22,7 +22,12 @@ std::vector<std::string> asked(const SocketQuery& query) {
 }
 
 SocketQuery query(uid_t uid) {
-  return {.given = {}, .environment = {}, .runtime_directory = {}, .uid = uid};
+  return {.given = {},
+          .environment = {},
+          .runtime_directory = {},
+          .uid = uid,
+          .state_home = {},
+          .home = {}};
 }
 
 TEST(SocketPlaces, AreTheUsersOwnAndThenTheSystems) {
@@ -35,6 +40,16 @@ TEST(SocketPlaces, AreTheUsersOwnAndThenTheSystems) {
   EXPECT_EQ(asked(user), (Paths{"/tmp/cleave-1000/cleaved.sock", "/run/cleave/cleaved.sock"}));
   user.runtime_directory = "/" + std::string(120, 'x');
   EXPECT_EQ(asked(user), (Paths{"/tmp/cleave-1000/cleaved.sock", "/run/cleave/cleaved.sock"}));
+  user = query(1000);
+  user.home = "/home/ada";
+  EXPECT_EQ(asked(user),
+            (Paths{"/tmp/cleave-1000/cleaved.sock",
+                   "/home/ada/.local/state/cleave/run/cleaved.sock", "/run/cleave/cleaved.sock"}));
+  user.state_home = "/state";
+  EXPECT_EQ(asked(user), (Paths{"/tmp/cleave-1000/cleaved.sock", "/state/cleave/run/cleaved.sock",
+                                "/run/cleave/cleaved.sock"}));
+  user.runtime_directory = "/run/user/1000";
+  EXPECT_EQ(asked(user).size(), 2U) << "that one is the user's alone";
   SocketQuery root = query(0);
   root.runtime_directory = "/run/user/0";
   EXPECT_EQ(asked(root), Paths{"/run/cleave/cleaved.sock"});
@@ -46,11 +61,11 @@ TEST(SocketPlaces, ThatAreNamedAreTheOnlyOnes) {
   EXPECT_EQ(asked(user), std::vector<std::string>{"/somewhere"});
   user.given = "here";
   EXPECT_EQ(asked(user), std::vector<std::string>{"here"});
-  EXPECT_TRUE(daemon_socket(user)->chosen);
+  EXPECT_TRUE(daemon_sockets(user)->front().chosen);
   user.given = "";
-  EXPECT_EQ(daemon_socket(user).error().kind, ErrorKind::bad_usage);
+  EXPECT_EQ(daemon_sockets(user).error().kind, ErrorKind::bad_usage);
   user.given = std::string(108, 'x');
-  EXPECT_NE(daemon_socket(user).error().message.find("107"), std::string::npos);
+  EXPECT_NE(daemon_sockets(user).error().message.find("107"), std::string::npos);
 }
 
 TEST(SocketFolders, AreMadeForTheirOwnerAndNoOthersAreTrusted) {

@@ -25,8 +25,8 @@ struct DaemonArguments {
 
 /// Where the daemon's files are and which NVML library it opens.
 struct DaemonPlaces {
-  SocketPlace socket;
-  std::filesystem::path state;  // the daemon's store, jobs and audit
+  std::vector<SocketPlace> sockets;  // the first that can be had
+  std::filesystem::path state;       // the daemon's store, jobs and audit
   /// The ledger and locks of the GPUs. With simulated GPUs they are in the node, where the commands
   /// of `cleave` look too.
   std::filesystem::path ledger;

@@ -145,9 +145,9 @@ Result<DaemonPlaces> prepare_places(const DaemonArguments& arguments, const Daem
   SocketQuery query = socket_query_of_process();
   query.given = arguments.socket;
   if (is_root()) query.environment.reset();
-  const auto socket = daemon_socket(query);
-  if (!socket) return std::unexpected(socket.error());
-  places.socket = *socket;
+  auto sockets = daemon_sockets(query);
+  if (!sockets) return std::unexpected(sockets.error());
+  places.sockets = std::move(*sockets);
   const auto node = given_node(arguments);
   const auto state = place_of_state(arguments, node);
   if (!state) return std::unexpected(state.error());
