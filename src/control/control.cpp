@@ -56,6 +56,7 @@ struct Control::Parts {
   void know_past_use(const StoreContents& contents);
   void recall_faults(const StoredSettings& stored);
   void choose_scheduler(const StoredSettings& stored);
+  void doubt_clock(Store& store, const StoreContents& contents);
   void advance(Moment now);
   bool round();
 
@@ -145,6 +146,7 @@ Result<void> Control::Parts::begin(Doors& doors) {
   choose_scheduler(stored);
   node.users = stored.users;
   health.recall(stored, rebooted);
+  doubt_clock(doors.store, *contents);
   Startup(node, book, lifecycle, processes, rebooted).take(std::move(*contents), *found);
   disk.begin();
   recall_faults(stored);
@@ -196,6 +198,26 @@ void Control::Parts::know_past_use(const StoreContents& contents) {
     if (job != contents.jobs.end() && job->number == attempt.key.job)
       node.count_use(job->owner, attempt);
   }
+}
+
+/// Before this daemon has written anything.
+void Control::Parts::doubt_clock(Store& store, const StoreContents& contents) {
+  const auto events = store.events(contents.last_event - 1, std::nullopt, 1);
+  std::optional<Instant> latest;
+  if (events && !events->empty()) latest = events->front().at;
+  const auto kept = contents.settings.find(clock_doubt_key);
+  const auto before =
+      kept == contents.settings.end() ? std::nullopt : parse_clock_doubt(kept->second);
+  const auto doubt = doubt_at_start(latest, clock.wall(), before);
+  retention.doubt_clock(doubt);
+  if (doubt == before) return;
+  book.note_setting(clock_doubt_key, clock_doubt_text(doubt));
+  if (!doubt || doubt->shown - doubt->believed < std::chrono::hours(24)) return;
+  book.event(
+      "clock-doubted",
+      fmt::format("the system clock is {:.1f} days after the latest time in the store; for a "
+                  "day nothing is forgotten that was not old by the store's time",
+                  in_seconds(doubt->shown - doubt->believed) / 86'400));
 }
 
 /// What was chosen while an earlier daemon ran, where it is still possible.

@@ -113,7 +113,8 @@ void Retention::step() {
   }
   if (weighing_) return weigh_next();
   next_ = now + once_a_while;
-  const auto old = store_->ended_before(clock_->wall() - settings_->keep_jobs, at_once);
+  const Instant time = time_for_ages(doubt_, clock_->wall());
+  const auto old = store_->ended_before(time - settings_->keep_jobs, at_once);
   if (!old) return;
   if (old->size() == at_once) next_ = now + std::chrono::seconds(1);
   StoreBatch batch;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "control/book/book.hpp"
+#include "control/book/clock_doubt.hpp"
 #include "control/node/disk_use.hpp"
 #include "control/settings.hpp"
 #include "runner/runner.hpp"
@@ -50,6 +51,8 @@ class Retention {
   [[nodiscard]] std::optional<std::vector<JobKey>> attempts_of(const JobRecord& job);
   /// Nothing is forgotten before: after the clock was set far forward, someone may set it right.
   void keep_all_until(Duration steady) { keep_all_until_ = steady; }
+  /// Whether the clock is believed (clock_doubt.hpp).
+  void doubt_clock(const std::optional<ClockDoubt>& doubt) { doubt_ = doubt; }
   /// When step() has something to do next.
   [[nodiscard]] Duration next() const { return next_; }
 
@@ -77,6 +80,7 @@ class Retention {
   std::optional<Weighing> weighing_;
   Duration next_{}, next_weighing_{};
   Duration keep_all_until_{};
+  std::optional<ClockDoubt> doubt_;
 };
 
 }  // namespace cleave

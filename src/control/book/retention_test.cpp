@@ -148,6 +148,20 @@ TEST_F(RetentionTest, NothingIsForgottenWhileTheClockMayBeWrong) {
   EXPECT_TRUE(kept().empty());
 }
 
+TEST_F(RetentionTest, AClockThatIsDoubtedMakesNothingOlder) {
+  settings.keep_jobs = 1h;
+  add(1, 0min);
+  add(2, 720h);
+  // It shows a month later than the store's latest time.
+  retention.doubt_clock(ClockDoubt{epoch + 30min, epoch + 722h});
+  at(722h);
+  EXPECT_EQ(kept(), (std::vector<JobNumber>{1, 2}));
+  at(723h);
+  EXPECT_EQ(kept(), std::vector<JobNumber>{2}) << "the first is an hour and a half old";
+  at(746h);
+  EXPECT_TRUE(kept().empty()) << "a day has passed, and the clock is believed";
+}
+
 TEST_F(RetentionTest, NothingIsForgottenWhileTheStoreDoesNotWrite) {
   settings.keep_jobs = 1h;
   add(1, 0min);
