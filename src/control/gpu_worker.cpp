@@ -143,6 +143,9 @@ Result<void> GpuWorker::look(GpuNews& news) {
   fresh_ = true;
   if (!complete(changing_->view())) return std::unexpected(incomplete(changing_->view()));
   const auto settled = changing_->settle();
+  if (changing_->take_rewritten())
+    news.remarks.push_back(fmt::format("{} was removed; it is written anew, with what is known",
+                                       shown(changing_->ledger().file().string(), 200)));
   if (!settled) return std::unexpected(settled.error());
   for (const LedgerLine& line : *settled) news.remarks.push_back(settled_text(line));
   tidy(news);

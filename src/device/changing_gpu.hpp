@@ -37,6 +37,8 @@ class ChangingGpu {
   /// The intents that `begin` closed.
   [[nodiscard]] const std::vector<LedgerLine>& settled_at_first() const { return settled_; }
   [[nodiscard]] const Ledger& ledger() const { return ledger_; }
+  /// As Ledger::take_rewritten.
+  [[nodiscard]] bool take_rewritten() { return ledger_.take_rewritten(); }
 
   /// Creates a GPU instance and a compute instance of all its slices, or several equal ones, at
   /// most one for each slice. If the driver refuses, nothing has changed unless the error says so.

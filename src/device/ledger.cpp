@@ -312,6 +312,11 @@ Result<Ledger> Ledger::open(const std::filesystem::path& state_directory, std::s
 Result<void> Ledger::refresh() {
   auto file = FileHandle::open_if_there(file_, O_RDONLY | plainly);
   if (!file) return std::unexpected(file.error());
+  if (!*file && inode_ != 0 && state_.lines() > 0) {
+    if (const auto written = rewrite(); !written) return written;
+    file = FileHandle::open_if_there(file_, O_RDONLY | plainly);
+    if (!file) return std::unexpected(file.error());
+  }
   if (!*file) {
     state_ = {};
     opened_ = {};
@@ -487,6 +492,34 @@ std::size_t Ledger::lines_that_matter(const std::vector<std::string>& known,
   return what_matters(known, live).size();
 }
 
+Result<void> Ledger::write_anew(const std::vector<LedgerLine>& lines,
+                                const std::filesystem::path& path) const {
+  const auto file = FileHandle::open(path, O_WRONLY | O_CREAT | O_TRUNC | plainly);
+  if (!file) return std::unexpected(file.error());
+  std::string text;
+  for (const LedgerLine& line : lines) text += ledger_text(line);
+  if (const auto written = file->write_whole(text, path); !written) return written;
+  return file->sync(path);
+}
+
+/// A file that went under a program that uses it was removed by mistake: what this program knows of
+/// it is still true, and would be foreign after the next start. Nothing is put in the place of a
+/// file that another program has made meanwhile.
+Result<void> Ledger::rewrite() {
+  const auto none = [](const std::string&) { return false; };
+  const std::filesystem::path part =
+      directory_ / fmt::format("ledger.jsonl.anew-{}-{}", ::getpid(), ::gettid());
+  const auto written = write_anew(state_.compact(none, none), part);
+  const bool placed = written && ::link(part.c_str(), file_.c_str()) == 0;
+  const int why = errno;
+  static_cast<void>(::unlink(part.c_str()));
+  errno = why;
+  if (!written) return written;
+  if (!placed && why != EEXIST) return system_failure(file_, "cannot be made anew");
+  rewritten_ = placed;
+  return sync_directory(directory_);
+}
+
 Result<void> Ledger::compact(const std::vector<std::string>& known,
                              const std::vector<InstanceSeen>& live) {
   const auto lock = lock_ledger(directory_);
@@ -494,14 +527,7 @@ Result<void> Ledger::compact(const std::vector<std::string>& known,
   if (const auto read = refresh(); !read) return read;
   const auto lines = what_matters(known, live);
   const std::filesystem::path part = directory_ / "ledger.jsonl.part";
-  {
-    const auto file = FileHandle::open(part, O_WRONLY | O_CREAT | O_TRUNC | plainly);
-    if (!file) return std::unexpected(file.error());
-    std::string text;
-    for (const LedgerLine& line : lines) text += ledger_text(line);
-    if (const auto written = file->write_whole(text, part); !written) return written;
-    if (const auto synced = file->sync(part); !synced) return synced;
-  }
+  if (const auto written = write_anew(lines, part); !written) return written;
   if (::rename(part.c_str(), file_.c_str()) != 0)
     return system_failure(file_, "cannot be replaced");
   if (const auto synced = sync_directory(directory_); !synced) return synced;

@@ -26,6 +26,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.hpp"
@@ -156,8 +157,11 @@ class Ledger {
   /// Reads the file; a missing file is an empty ledger and is created with the first line.
   [[nodiscard]] static Result<Ledger> open(const std::filesystem::path& state_directory,
                                            std::string program);
-  /// Reads what other programs have added since.
+  /// Reads what other programs have added since. A file that was removed since it was read is
+  /// written anew, with what this program knows.
   [[nodiscard]] Result<void> refresh();
+  /// Whether it was, since the last call.
+  [[nodiscard]] bool take_rewritten() { return std::exchange(rewritten_, false); }
 
   [[nodiscard]] const LedgerState& state() const { return state_; }
   /// A remark about the file, such as a dropped line; may be empty.
@@ -195,6 +199,9 @@ class Ledger {
   [[nodiscard]] std::vector<LedgerLine> what_matters(const std::vector<std::string>& known,
                                                      const std::vector<InstanceSeen>& live) const;
   [[nodiscard]] Result<void> take_text(std::string_view text);
+  [[nodiscard]] Result<void> write_anew(const std::vector<LedgerLine>& lines,
+                                        const std::filesystem::path& path) const;
+  [[nodiscard]] Result<void> rewrite();
 
   std::filesystem::path directory_, file_;
   std::string by_, remark_;
@@ -204,6 +211,7 @@ class Ledger {
   FileHandle opened_;
   std::uint64_t inode_ = 0;
   std::int64_t read_ = 0;
+  bool rewritten_ = false;
 };
 
 }  // namespace cleave

@@ -25,6 +25,7 @@ class LedgerFolder : public testing::Test {
   void write(const std::string& text) const {
     std::ofstream(folder / "ledger.jsonl", std::ios::binary) << text;
   }
+  void remove() const { std::filesystem::remove(folder / "ledger.jsonl"); }
   [[nodiscard]] Result<Ledger> opened() const { return Ledger::open(folder, "test"); }
   TemporaryFolder scratch;
   const std::filesystem::path& folder = scratch.path();
@@ -118,6 +119,30 @@ TEST_F(LedgerFiles, NothingIsWrittenToADamagedFile) {
   const std::string before = content();
   EXPECT_FALSE(ledger->will_create(place_at(0)));
   EXPECT_EQ(content(), before);
+}
+
+/// As a daemon does, which knows what it made.
+TEST_F(LedgerFiles, AFileThatIsRemovedUnderAProgramIsWrittenAnew) {
+  auto ledger = opened();
+  const auto number = ledger->will_create(place_at(4));
+  ASSERT_TRUE(ledger->created(*number, GpuInstanceId{2}, {"MIG-1"}));
+  ASSERT_TRUE(ledger->will_create(place_at(0)));
+  remove();
+  auto other = opened();
+  ASSERT_TRUE(ledger->refresh());
+  EXPECT_TRUE(ledger->take_rewritten());
+  EXPECT_FALSE(ledger->take_rewritten());
+  EXPECT_EQ(ledger->state().owner(seen_at(place_at(4), 2, {"MIG-1"})), Ownership::ours);
+  EXPECT_EQ(opened()->state().owner(seen_at(place_at(4), 2, {"MIG-1"})), Ownership::ours);
+  EXPECT_EQ(opened()->state().open().size(), 1U);
+  // What another program has begun in its place is not touched.
+  remove();
+  ASSERT_TRUE(other->refresh());
+  EXPECT_FALSE(other->take_rewritten()) << "it knew of none";
+  ASSERT_TRUE(other->adopt(seen_at(place_at(0), 1, {"MIG-7"})));
+  ASSERT_TRUE(ledger->refresh());
+  EXPECT_FALSE(ledger->take_rewritten());
+  EXPECT_EQ(ledger->state().owner(seen_at(place_at(4), 2, {"MIG-1"})), Ownership::foreign);
 }
 
 TEST_F(LedgerFiles, LinesAreWrittenAndReadTheSame) {
