@@ -126,6 +126,20 @@ void forget_launch(int folder) {
   (void)::unlinkat(folder, launch_file, 0);
 }
 
+bool can_judge(int folder, const JobKey& key,
+               const Result<std::optional<ProcessOutcome>>& outcome) {
+  const auto passes = [](const auto& read) {
+    return !read && read.error().kind == ErrorKind::infeasible;
+  };
+  if (outcome && *outcome) return true;
+  if (passes(outcome) || !job_mark(folder, key) ||
+      passes(read_file_in(folder, lock_file, ::geteuid(), longest_began)))
+    return false;
+  struct stat facts {};
+  if (::fstatat(folder, launch_file, &facts, AT_SYMLINK_NOFOLLOW) != 0) return errno == ENOENT;
+  return !passes(read_launch(folder));
+}
+
 std::string began_text() {
   Json text;
   text["session"] = ::getsid(0);

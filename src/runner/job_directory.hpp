@@ -63,6 +63,11 @@ void forget_launch(int folder);
   return {launch.groups_in, mark.text};
 }
 
+/// Whether what a supervisor left, with this outcome, can be read at the moment. A shortage of the
+/// system passes; damage does not, and is something that can be judged.
+[[nodiscard]] bool can_judge(int folder, const JobKey& key,
+                             const Result<std::optional<ProcessOutcome>>& outcome);
+
 /// What the job's first process writes about itself into the lock.
 [[nodiscard]] std::string began_text();
 /// False only if the job's program certainly did not run.

@@ -25,6 +25,8 @@ namespace {
 
 constexpr int most_messages_at_once = 64;
 constexpr std::size_t most_waiting = 16;
+/// How often what an attempt left is tried to be read, the last times once a second.
+constexpr int most_unread = 300;
 /// Jobs leave four files; one that leaves more than this many counts as filling the disk.
 constexpr std::int64_t most_entries_weighed = 1000;
 constexpr std::chrono::nanoseconds first_wait = std::chrono::milliseconds(2),
@@ -53,6 +55,11 @@ std::string home_of(uid_t uid) {
   std::array<char, 16384> texts;
   const bool known = ::getpwuid_r(uid, &account, texts.data(), texts.size(), &found) == 0 && found;
   return known && is_mountable(account.pw_dir) ? account.pw_dir : "/";
+}
+
+/// Whatever keeps a launch that was checked from being started is the host's matter.
+NotStarted of_host(Error why, int code) {
+  return {std::move(why), shortage_of(code) != nullptr ? code : ESTALE};
 }
 
 NotStarted refusal(const JobKey& key, const std::string& why, int code) {
@@ -126,17 +133,18 @@ Started ProcessRunner::start(const Launch& launch) {
   if (const auto known = complete(whole); !known)
     return std::unexpected(NotStarted(known.error(), ENODEV));
   auto made = make_job_folder(jobs_.number(), whole);
+  if (!made && errno == ENOENT && make_jobs_anew()) made = make_job_folder(jobs_.number(), whole);
   if (!made) {
     const int code = errno;
     forget_stale(fmt::format(".new-{}", name));
-    return std::unexpected(NotStarted(made.error(), code));
+    return std::unexpected(of_host(made.error(), code));
   }
   auto started = start_supervisor(places_.program, fmt::format("{}/{}", places_.jobs, name),
                                   made->lock, places_.descriptors);
   made->lock.close();  // the supervisor has it
   if (!started) {
     forget_stale(name);
-    return std::unexpected(started.error());
+    return std::unexpected(of_host(started.error().error, started.error().code));
   }
   children_.push_back(started->pid);
   Attempt& attempt = watch(launch.key, std::move(made->folder), std::move(started->connection));
@@ -144,6 +152,14 @@ Started ProcessRunner::start(const Launch& launch) {
   attempt.fenced = whole.fence.has_value();
   set_timer();
   return {};
+}
+
+/// Where the folder of jobs was removed. The attempts that run keep theirs, which have no name any
+/// more. Under the same descriptor, which others use.
+bool ProcessRunner::make_jobs_anew() {
+  if (::mkdir(places_.jobs.c_str(), 0711) != 0) return false;
+  const auto jobs = open_folder(places_.jobs);
+  return jobs && ::dup3(jobs->number(), jobs_.number(), O_CLOEXEC) >= 0;
 }
 
 /// If it cannot be moved aside, found() of a later runner reports it.
@@ -365,6 +381,8 @@ void ProcessRunner::settle(const JobKey& key, std::vector<RunnerEvent>& events) 
   Attempt& attempt = attempts_.at(key);
   if (job_lock_is_held(attempt.folder.number())) return connect(key, attempt);
   const auto outcome = read_outcome(attempt.folder.number());
+  if (!can_judge(attempt.folder.number(), key, outcome) && ++attempt.unread <= most_unread)
+    return disconnect(key, attempt);
   const bool began = may_have_begun(attempt.folder.number());
   if (attempt.start && !began && outcome && !*outcome) return not_started(key, events);
   if (outcome && *outcome) {

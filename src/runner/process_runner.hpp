@@ -64,6 +64,7 @@ class ProcessRunner final : public Runner {
     std::vector<SupervisorAsk> waiting;  // for a connection
     Clock::time_point again_at{};        // when to try to reach it again
     Clock::duration wait{};
+    int unread = 0;  // how often what it left could not be read
     std::optional<Start> start;
     bool fenced = false;
     [[nodiscard]] bool awaits_start() const { return connection && start && !start->refused; }
@@ -84,6 +85,7 @@ class ProcessRunner final : public Runner {
   bool give_up_starts(std::vector<RunnerEvent>& events);
   void settle(const JobKey& key, std::vector<RunnerEvent>& events);
   void not_started(const JobKey& key, std::vector<RunnerEvent>& events);
+  [[nodiscard]] bool make_jobs_anew();
   void forget_stale(const std::string& name);
   void set_timer();
   void reap();

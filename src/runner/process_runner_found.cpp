@@ -4,6 +4,7 @@
 #include <dirent.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "runner/process_runner.hpp"
 
@@ -11,12 +12,20 @@ namespace cleave {
 
 namespace {
 
-std::vector<std::string> names_in(const std::string& path) {
+/// All of them, or an error: an attempt that is not found counts as one that never was.
+Result<std::vector<std::string>> names_in(const std::string& path) {
   std::vector<std::string> names;
   DIR* folder = ::opendir(path.c_str());
-  if (folder == nullptr) return names;
-  while (const dirent* entry = ::readdir(folder)) names.emplace_back(entry->d_name);
+  if (folder == nullptr) return system_error_at(path, "cannot be listed");
+  errno = 0;
+  while (const dirent* entry = ::readdir(folder)) {
+    names.emplace_back(entry->d_name);
+    errno = 0;
+  }
+  const int why = errno;
   ::closedir(folder);
+  errno = why;
+  if (why != 0) return system_error_at(path, "cannot be listed");
   std::ranges::sort(names);
   return names;
 }
@@ -25,7 +34,9 @@ std::vector<std::string> names_in(const std::string& path) {
 
 Result<std::vector<FoundJob>> ProcessRunner::found() {
   std::vector<FoundJob> all;
-  for (const std::string& name : names_in(places_.jobs)) {
+  const auto names = names_in(places_.jobs);
+  if (!names) return std::unexpected(names.error());
+  for (const std::string& name : *names) {
     if (name.starts_with(".new-")) (void)removal_.remove(name);
     if (name.starts_with(".gone-")) removal_.go_on_with(name);
     const auto key = parse_directory_name(name);
@@ -51,6 +62,10 @@ Result<FoundJob> ProcessRunner::look_at(const JobKey& key) {
     return found;
   }
   const auto outcome = read_outcome(folder->number());
+  if (!can_judge(folder->number(), key, outcome)) {  // poll() will, when it can be read
+    watch(key, std::move(*folder), {});
+    return found;
+  }
   found.began = may_have_begun(folder->number());
   found.state = FoundJob::State::dead;
   if (!outcome) found.trouble = outcome.error().text();

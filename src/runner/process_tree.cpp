@@ -135,10 +135,16 @@ std::vector<ProcessFacts> descendants_of(pid_t root, std::span<const ProcessFact
   return found;
 }
 
-std::vector<ProcessFacts> find_leftovers(std::span<const JobMark> marks) {
+namespace {
+
+/// Fails where the processes cannot be read, as without descriptors: that is not that there are
+/// none.
+Result<std::vector<ProcessFacts>> leftovers_of(std::span<const JobMark> marks) {
   const auto processes = all_processes();
   std::map<pid_t, ProcessFacts> all;
   for (const ProcessFacts& each : processes) all.emplace(each.pid, each);
+  if (!all.contains(::getpid()))
+    return fail(ErrorKind::infeasible, "/proc", "the processes cannot be read");
   std::set<pid_t> found;
   for (const ProcessFacts& each : processes) {
     if (each.zombie || found.contains(each.pid) || !is_of(each, marks, all)) continue;
@@ -151,23 +157,31 @@ std::vector<ProcessFacts> find_leftovers(std::span<const JobMark> marks) {
   return leftovers;
 }
 
+}  // namespace
+
+std::vector<ProcessFacts> find_leftovers(std::span<const JobMark> marks) {
+  return leftovers_of(marks).value_or(std::vector<ProcessFacts>{});
+}
+
 Result<std::int64_t> end_leftovers(std::span<const JobMark> marks,
                                    std::chrono::milliseconds patience) {
   const auto until = std::chrono::steady_clock::now() + patience;
   std::set<std::pair<pid_t, std::uint64_t>> ended;
   // None twice in a row: a process may start another one behind the scan.
   for (int quiet = 0; quiet < 2;) {
-    const auto found = find_leftovers(marks);
-    quiet = found.empty() ? quiet + 1 : 0;
-    for (const ProcessFacts& each : found) {
+    const auto found = leftovers_of(marks);
+    quiet = found && found->empty() ? quiet + 1 : 0;
+    for (const ProcessFacts& each : found ? *found : std::vector<ProcessFacts>{}) {
       send_signal(each, SIGKILL);
       ended.emplace(each.pid, each.started);
     }
-    if (found.empty()) continue;
-    if (std::chrono::steady_clock::now() > until)
-      return fail(ErrorKind::infeasible, fmt::format("process {}", found[0].pid),
+    if (quiet > 0) continue;
+    if (std::chrono::steady_clock::now() > until) {
+      if (!found) return std::unexpected(found.error());
+      return fail(ErrorKind::infeasible, fmt::format("process {}", found->front().pid),
                   fmt::format("{} of a job whose supervisor is gone do not end",
-                              counted(found.size(), "process")));
+                              counted(found->size(), "process")));
+    }
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   return static_cast<std::int64_t>(ended.size());

@@ -24,6 +24,8 @@ constexpr std::array shortages = {
     Shortage{ENODEV, "a job's device nodes are not known, so that it cannot be fenced",
              "see /proc/driver/nvidia/capabilities; device_fences = false runs jobs without a "
              "fence"},
+    Shortage{ESTALE, "what the daemon starts jobs with cannot be used",
+             "see that the folder of jobs, in the state directory, and cleave-supervise are there"},
     Shortage{EIO, "a disk cannot be read or written", "see the system's log for its errors"},
 };
 

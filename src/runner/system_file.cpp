@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
+
 #include "runner/descriptor.hpp"
 
 namespace cleave {
@@ -12,8 +14,9 @@ std::string read_system_file(const std::string& path) {
   std::string text;
   char piece[4096];
   ssize_t got = 0;
-  while (file && (got = ::read(file.number(), piece, sizeof piece)) > 0)
-    text.append(piece, static_cast<std::size_t>(got));
+  while (file &&
+         ((got = ::read(file.number(), piece, sizeof piece)) > 0 || (got < 0 && errno == EINTR)))
+    if (got > 0) text.append(piece, static_cast<std::size_t>(got));
   return text;
 }
 
