@@ -128,15 +128,15 @@ void forget_launch(int folder) {
 
 bool can_judge(int folder, const JobKey& key,
                const Result<std::optional<ProcessOutcome>>& outcome) {
-  const auto passes = [](const auto& read) {
-    return !read && read.error().kind == ErrorKind::infeasible;
-  };
   if (outcome && *outcome) return true;
-  if (passes(outcome) || !job_mark(folder, key) ||
-      passes(read_file_in(folder, lock_file, ::geteuid(), longest_began)))
-    return false;
-  struct stat facts {};
-  if (::fstatat(folder, launch_file, &facts, AT_SYMLINK_NOFOLLOW) != 0) return errno == ENOENT;
+  // What was removed will not come back either.
+  const auto passes = [](const auto& read) {
+    return !read && read.error().kind == ErrorKind::infeasible && errno != ENOENT;
+  };
+  errno = 0;
+  if (passes(outcome)) return false;
+  if (passes(job_mark(folder, key))) return false;
+  if (passes(read_file_in(folder, lock_file, ::geteuid(), longest_began))) return false;
   return !passes(read_launch(folder));
 }
 

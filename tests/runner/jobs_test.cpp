@@ -7,11 +7,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <fstream>
 
 #include "base/format.hpp"
 #include "base/places_test.hpp"
 #include "base/text.hpp"
+#include "runner/shortage.hpp"
 #include "stand.hpp"
 
 namespace cleave::supervised {
@@ -229,6 +231,31 @@ ProcessRunner::Places with_program(const Stand& stand, const std::string& name,
   places.program = path;
   places.patience = patience;
   return places;
+}
+
+/// As by somebody who cleans up: neither what runs nor what comes has a part in it.
+TEST(Supervised, AFolderOfJobsThatIsRemovedIsMadeAnew) {
+  Stand stand;
+  const JobKey runs = stand.start_script("sleep 0.5; exit 4");
+  ASSERT_TRUE(stand.wait_until([&] { return stand.pid(runs) > 0; }));
+  std::filesystem::remove_all(stand.path("jobs"));
+  const JobKey next = stand.start_script("exit 5");
+  const ProcessOutcome* outcome = stand.wait_for_end(next);
+  ASSERT_NE(outcome, nullptr);
+  EXPECT_EQ(outcome->code, 5);
+  EXPECT_TRUE(stand.wait_until([&] { return stand.ends(runs) == 1; })) << "or lost, as it was";
+  // Without the folder above it nothing can be begun, and that is said as what it is.
+  const std::string above = stand.path("above");
+  ASSERT_EQ(::mkdir(above.c_str(), 0700), 0);
+  ProcessRunner::Places places;
+  places.jobs = above + "/jobs";
+  places.program = "/bin/true";
+  auto runner = ProcessRunner::open(places);
+  ASSERT_TRUE(runner) << runner.error().text();
+  std::filesystem::remove_all(above);
+  const auto refused = (*runner)->start(stand.launch("true"));
+  ASSERT_FALSE(refused);
+  EXPECT_NE(shortage_of(refused.error().code), nullptr) << refused.error().error.text();
 }
 
 TEST(Supervised, AJobThatMayHaveBegunIsLostAndNotNeverStarted) {
