@@ -11,12 +11,12 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
+#include <boost/system/system_error.hpp>
 #include <csignal>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 
 #include "base/format.hpp"
 #include "base/text.hpp"
@@ -25,12 +25,14 @@
 #include "daemon/http/socket_file.hpp"
 #include "daemon/job_isolation.hpp"
 #include "daemon/jobs_place.hpp"
+#include "daemon/place_watch.hpp"
 #include "daemon/service/service.hpp"
 #include "daemon/stop_points.hpp"
 #include "daemon/store/sqlite_store.hpp"
 #include "daemon/threaded_executor.hpp"
 #include "nvmlsim/sim_node.hpp"
 #include "runner/process_runner.hpp"
+#include "runner/system_file.hpp"
 
 namespace cleave {
 
@@ -40,6 +42,7 @@ namespace {
 
 /// Time to send answers that are under way when the daemon is told to end.
 constexpr auto farewell = std::chrono::milliseconds(300);
+constexpr const char* boot_file = "/proc/sys/kernel/random/boot_id";
 
 std::string supervise_program() {
   std::error_code failed;
@@ -51,8 +54,6 @@ DaemonSettings completed(DaemonSettings settings, const DaemonPlaces& places) {
   settings.may_switch_mig = settings.may_switch_mig || places.sim_node.has_value();
   settings.control.may_switch_mig = settings.may_switch_mig;
   settings.control.containers = find_container_runtimes(settings.container_runtime);
-  std::ifstream boot("/proc/sys/kernel/random/boot_id");
-  std::getline(boot, settings.control.boot);
   if (!places.sim_node) return settings;
   if (settings.managed_gpus.empty()) settings.managed_gpus = {"all"};
   settings.control.job_environment.push_back(
@@ -117,11 +118,14 @@ class RunningDaemon {
         signals_(loop_) {}
 
   Result<void> begin() {
-    const bool everybody = ::geteuid() == 0;
-    auto file = SocketFile::listen(places_.socket, everybody);
-    if (!file) return std::unexpected(file.error());
-    socket_.emplace(std::move(*file));
+    if (const auto listens = listen(); !listens) return listens;
+    // A machine that was started anew runs none of its jobs: which start this is must be known.
+    boot_ = trimmed(read_system_file(boot_file));
+    if (boot_.empty())
+      return fail(ErrorKind::infeasible, boot_file, "it cannot be read, or is empty",
+                  "mount /proc, and see that descriptors and memory are left");
     DaemonSettings settings = completed(config_.settings, places_);
+    settings.control.boot = boot_;
     applications_files_ = state_of_files(settings);
     auto applications = read_applications(settings);
     if (!applications) return std::unexpected(applications.error());
@@ -159,11 +163,29 @@ class RunningDaemon {
   }
 
  private:
+  /// At the first place whose folder can be had. One that another daemon of this user has is not
+  /// passed over.
+  Result<void> listen() {
+    std::optional<Error> refused;
+    for (const SocketPlace& place : places_.sockets) {
+      auto file = SocketFile::listen(place, ::geteuid() == 0);
+      if (file) {
+        if (refused) spdlog::warn("{}", shown(refused->text(), 500));
+        socket_.emplace(std::move(*file));
+        return {};
+      }
+      if (!refused) refused = file.error();
+      if (make_socket_folder(place)) break;
+    }
+    return std::unexpected(std::move(*refused));
+  }
+
   Result<void> open_doors(const DaemonSettings& settings) {
     auto store = SqliteStore::open(places_.state, arguments_.accepts_loss);
     if (!store) return std::unexpected(store.error());
     for (const std::string& each : (*store)->remarks()) spdlog::warn("{}", shown(each, 500));
     (*store)->hold_reserve(settings.store_reserve);
+    files_ = store->get();
     store_ = std::move(*store);
     const auto stop = places_.sim_node ? stop_of_environment() : Result<AtPoint>(AtPoint{});
     if (!stop) return std::unexpected(stop.error());
@@ -225,12 +247,14 @@ class RunningDaemon {
             *control_, *store_, audit_, moment_now, [this] { control_loop_->soon(); },
             [this] { control_loop_->attend(); },
             [this](std::function<void()> call) { boost::asio::post(loop_, std::move(call)); },
-            [this] { return runner_->fences(); }},
+            [this] { return runner_->fences(); },
+            [this] { return watch_ ? watch_->troubles() : std::vector<std::string>(); }},
         std::move(facts), service_settings(settings));
     server_ = std::make_unique<HttpServer>(loop_, socket_->number(), settings.limits, ::geteuid(),
                                            [this](HttpRequest request, HttpAnswer answer) {
                                              service_->serve(std::move(request), std::move(answer));
                                            });
+    watch_.emplace(*socket_, *files_, [this](int socket) { return server_->listen_on(socket); });
   }
 
   ServiceSettings service_settings(const DaemonSettings& settings) {
@@ -252,7 +276,7 @@ class RunningDaemon {
 
   void say_what_is_managed() {
     spdlog::info("cleaved {} (pid {}) listens at {}; state in {}", arguments_.version, ::getpid(),
-                 places_.socket.path.string(), places_.state.string());
+                 socket_->path(), places_.state.string());
     if (places_.sim_node) spdlog::info("the GPUs are simulated: {}", places_.sim_node->string());
     for (const GpuIdentity& gpu : executor_->gpus())
       spdlog::info("manages GPU {}: {} {}", gpu.index, gpu.driver_name, gpu.uuid);
@@ -265,6 +289,7 @@ class RunningDaemon {
 
   void after_step() {
     service_->after_step();
+    if (!ending_) watch_->look();
     settle_store();
     for (const EventRecord& event : control_->events_since(logged_)) {
       spdlog::info("{}: {}", event.kind, shown(event.text, 500));
@@ -275,6 +300,7 @@ class RunningDaemon {
       if (std::ranges::find(troubles_, each) == troubles_.end())
         spdlog::warn("{}", shown(each, 500));
     troubles_ = std::move(troubles);
+    spdlog::default_logger()->flush();
   }
 
   /// The loop steps every few seconds at least, since it looks at its GPUs.
@@ -298,6 +324,7 @@ class RunningDaemon {
   }
 
   void reload() {
+    watch_->look(true);
     const auto read = load_config(arguments_);
     if (!read) {
       log_error(read.error());
@@ -307,6 +334,7 @@ class RunningDaemon {
     const auto changes = config_changes(config_, *read);
     DaemonConfig next = reloaded(config_, *read);
     DaemonSettings settings = completed(next.settings, places_);
+    settings.control.boot = boot_;
     // What is the same is not read again: the engine would be made anew for it.
     auto files = state_of_files(settings);
     auto applications = files == applications_files_ ? applications_ : read_applications(settings);
@@ -353,6 +381,7 @@ class RunningDaemon {
   std::shared_ptr<const ApplicationTimes> applications_;  // as last read
   std::string applications_files_;                        // as they were then
   std::uint64_t job_descriptors_;
+  std::string boot_;  // differs after each start of the machine
   JobIsolation isolation_;
   std::chrono::steady_clock::time_point settle_at_{};
   AuditFile audit_;
@@ -363,12 +392,14 @@ class RunningDaemon {
   std::optional<SocketFile> socket_;
   // Each uses members declared before it.
   std::unique_ptr<Store> store_;
+  SqliteStore* files_ = nullptr;  // of the store
   std::unique_ptr<Runner> runner_;
   std::unique_ptr<ThreadedExecutor> executor_;
   std::unique_ptr<Control> control_;
   std::unique_ptr<ControlLoop> control_loop_;
   std::unique_ptr<Service> service_;
   std::unique_ptr<HttpServer> server_;
+  std::optional<PlaceWatch> watch_;
   std::int64_t logged_ = 0;
   std::vector<std::string> troubles_;
   bool ending_ = false;
@@ -396,9 +427,16 @@ Result<void> run_daemon(const DaemonArguments& arguments) {
   if (!config) return std::unexpected(config.error());
   auto places = prepare_places(arguments, *config);
   if (!places) return std::unexpected(places.error());
-  RunningDaemon daemon(arguments, std::move(*config), std::move(*places), job_descriptors);
-  if (const auto begun = daemon.begin(); !begun) return begun;
-  daemon.run();
+  std::optional<RunningDaemon> daemon;
+  try {
+    daemon.emplace(arguments, std::move(*config), std::move(*places), job_descriptors);
+    if (auto begun = daemon->begin(); !begun) return begun;
+  } catch (const boost::system::system_error& refused) {
+    return fail(ErrorKind::infeasible, "the event loop",
+                fmt::format("it cannot be made: {}", refused.what()),
+                "see that descriptors and memory are left");
+  }
+  daemon->run();
   return {};
 }
 
