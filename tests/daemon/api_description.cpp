@@ -4,6 +4,7 @@
 
 #include "api/documents.hpp"
 #include "base/format.hpp"
+#include "engine/scheduler.hpp"
 
 namespace cleave::trial {
 
@@ -48,12 +49,20 @@ bool is_bounded(const FieldInfo& row) {
   return row.has_most() && !(row.kind == FieldKind::seconds && row.most >= longest);
 }
 
+/// What the rule of a text takes.
+std::string pattern_of(const FieldInfo& row) {
+  if (row.text == wrong_job_name)
+    return R"(^(?!-?[0-9]{1,18}$)(?![ \t\r\n]+$)[^\u0000-\u001f\u007f]*$)";
+  if (row.pattern.empty() && row.text != nullptr) return R"(^[^\u0000-\u001f\u007f]*$)";
+  return std::string(row.pattern);
+}
+
 void add_bounds(Json& schema, const FieldInfo& row) {
   const bool text = row.kind == FieldKind::text;
   if (row.has_least()) schema[text ? "minLength" : "minimum"] = row.least;
   if (row.above_least) schema["exclusiveMinimum"] = true;
   if (is_bounded(row)) schema[text ? "maxLength" : "maximum"] = row.most;
-  if (!row.pattern.empty()) schema["pattern"] = row.pattern;
+  if (text && !pattern_of(row).empty()) schema["pattern"] = pattern_of(row);
 }
 
 Json integer_schema(const FieldInfo& row) {
@@ -179,10 +188,75 @@ std::string fields_table(const Described& described) {
 
 }  // namespace
 
+namespace {
+
+/// Of these fields of a submission at most one may be there.
+const std::vector<std::vector<std::string>> apart = {
+    {"profile", "memory_mib", "model", "gpus"},
+    {"expected_s", "times"},
+    {"service", "expected_s"},
+    {"service", "times"},
+    {"lease", "times"},
+    {"service", "deadline_s"},
+    {"lease", "deadline_s"},
+    {"gpus", "instances"},
+    {"service", "lease", "gpus"},
+    {"service", "lease", "instances"},
+};
+
+/// Where the first is there, one of the others must be.
+struct Need {
+  std::string field;
+  std::vector<std::string> one_of;
+};
+const std::vector<Need> needs = {
+    {"compute_slices", {"memory_mib"}},
+    {"kernel", {"memory_mib", "model"}},
+    {"instances", {"profile", "memory_mib", "model"}},
+};
+
+Json without(const std::vector<std::string>& fields) {
+  return {{"not", {{"required", fields}}}};
+}
+
+/// What is refused although each field alone would do.
+Json rules_together() {
+  Json all = Json::array();
+  for (const auto& fields : apart)
+    for (std::size_t i = 0; i < fields.size(); ++i)
+      for (std::size_t k = i + 1; k < fields.size(); ++k)
+        all.push_back(without({fields[i], fields[k]}));
+  for (const Need& need : needs) {
+    Json any = Json::array({without({need.field})});
+    for (const std::string& each : need.one_of) any.push_back({{"required", {each}}});
+    all.push_back({{"anyOf", std::move(any)}});
+  }
+  return all;
+}
+
+Json scheduler_schema() {
+  std::vector<std::string_view> names;
+  for (const auto& each : schedulers()) names.push_back(each.name);
+  return {{"type", "object"},
+          {"properties",
+           {{"scheduler",
+             {{"type", "string"},
+              {"pattern", fmt::format("^({})(:.+)?$", fmt::join(names, "|"))},
+              {"description",
+               "NAME, or NAME:OPTION=VALUE and further options behind commas; docs/schedulers.md "
+               "has the options. Some need a fleet that this daemon does not have"}}}}},
+          {"required", {"scheduler"}},
+          {"additionalProperties", false}};
+}
+
+}  // namespace
+
 Json table_schemas() {
   Json schemas = Json::object();
   for (const Described& each : all_described())
     schemas[each.name] = object_schema(each.rows, each.is_answer, each.whole);
+  schemas["Submission"]["allOf"] = rules_together();
+  schemas["Scheduler"] = scheduler_schema();
   return schemas;
 }
 

@@ -11,7 +11,7 @@ namespace cleave::trial {
 
 namespace {
 
-constexpr std::array<std::string_view, 20> known_words = {"type",
+constexpr std::array<std::string_view, 23> known_words = {"type",
                                                           "description",
                                                           "properties",
                                                           "required",
@@ -20,6 +20,9 @@ constexpr std::array<std::string_view, 20> known_words = {"type",
                                                           "enum",
                                                           "nullable",
                                                           "oneOf",
+                                                          "allOf",
+                                                          "anyOf",
+                                                          "not",
                                                           "minimum",
                                                           "exclusiveMinimum",
                                                           "maximum",
@@ -102,6 +105,11 @@ void SchemaCheck::walk(const Json& given, const Json& value, const std::string& 
       findings.push_back(fmt::format("{}: fits {} of oneOf: {}", at, fits, fmt::join(all, "; ")));
     return;
   }
+  walk_rules(schema, value, at, findings);
+  const bool only_rules =
+      !schema.contains("type") && (schema.contains("allOf") || schema.contains("anyOf") ||
+                                   schema.contains("not") || schema.contains("required"));
+  if (only_rules) return walk_object(schema, value, at, findings);
   if (!schema.contains("type") || !has_type(value, schema["type"].get<std::string>())) {
     findings.push_back(fmt::format("{}: is not {}", at, schema.value("type", "of any type")));
     return;
@@ -113,6 +121,19 @@ void SchemaCheck::walk(const Json& given, const Json& value, const std::string& 
   if (value.is_array())
     for (std::size_t i = 0; i < value.size(); ++i)
       walk(schema.at("items"), value[i], fmt::format("{}[{}]", at, i), findings);
+}
+
+/// What is said of the value by other schemas.
+void SchemaCheck::walk_rules(const Json& schema, const Json& value, const std::string& at,
+                             std::vector<std::string>& findings) const {
+  if (schema.contains("allOf"))
+    for (const Json& each : schema["allOf"]) walk(each, value, at, findings);
+  if (schema.contains("anyOf") && std::ranges::none_of(schema["anyOf"], [&](const Json& each) {
+        return check(each, value).empty();
+      }))
+    findings.push_back(fmt::format("{}: fits none of {}", at, schema["anyOf"].dump()));
+  if (schema.contains("not") && check(schema["not"], value).empty())
+    findings.push_back(fmt::format("{}: is {}", at, schema["not"].dump()));
 }
 
 void SchemaCheck::walk_object(const Json& schema, const Json& value, const std::string& at,

@@ -31,6 +31,8 @@ class SchemaCheck {
  private:
   void walk(const Json& schema, const Json& value, const std::string& at,
             std::vector<std::string>& findings) const;
+  void walk_rules(const Json& schema, const Json& value, const std::string& at,
+                  std::vector<std::string>& findings) const;
   void walk_object(const Json& schema, const Json& value, const std::string& at,
                    std::vector<std::string>& findings) const;
   const Json& description_;

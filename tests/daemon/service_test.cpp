@@ -1057,9 +1057,16 @@ TEST(Service, TakesSubmissionsAsTheDescriptionSays) {
       {"lease", {{"then", "shrink"}}},
       {"lease", {{"idle_after_s", -1}}},
   };
+  // What the description cannot say: lengths of all arguments together, bytes of an argument, and
+  // rules of one value by another.
+  const std::set<std::string> unsaid = {"command", "directory", "together", "lease",
+                                        "checkpoint_signal"};
   for (const auto& [key, value] : wrong) {
     Json body = good;
     body[key] = value;
+    if (!unsaid.contains(key) && value != Json(1e300)) {
+      EXPECT_FALSE(stand.schemas().check(schema, body).empty()) << key << value;
+    }
     EXPECT_EQ(stand.ask(ada(), "POST", "/v1/jobs", body.dump()).response->status, 400)
         << key << value;
   }
@@ -1067,6 +1074,17 @@ TEST(Service, TakesSubmissionsAsTheDescriptionSays) {
   both["profile"] = "1g.5gb";
   both["memory_mib"] = 5;
   EXPECT_EQ(stand.ask(ada(), "POST", "/v1/jobs", both.dump()).response->status, 400);
+  EXPECT_FALSE(stand.schemas().check(schema, both).empty());
+  const Json& scheduler = stand.description()["components"]["schemas"]["Scheduler"];
+  for (const char* each : {"online", "adaptive:patience=3"})
+    EXPECT_TRUE(stand.schemas().check(scheduler, {{"scheduler", each}}).empty()) << each;
+  for (const char* each : {"", "fastest", "online:", "online,adaptive"}) {
+    EXPECT_FALSE(stand.schemas().check(scheduler, {{"scheduler", each}}).empty()) << each;
+    EXPECT_EQ(
+        stand.ask(0, "PUT", "/v1/scheduler", Json{{"scheduler", each}}.dump()).response->status,
+        400)
+        << each;
+  }
   for (const char* key : {"command", "environment", "directory"}) {
     Json body = good;
     body.erase(key);
