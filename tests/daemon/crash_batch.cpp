@@ -247,7 +247,8 @@ void CrashBatch::check_ends(const Wanted& wanted, const std::string& name, const
   }
   const bool hit = supervisors_die_ && (reason.find("supervisor") != std::string::npos ||
                                         reason.find("signal 9") != std::string::npos ||
-                                        reason.find("KILL") != std::string::npos);
+                                        reason.find("KILL") != std::string::npos ||
+                                        reason.find("137") != std::string::npos);
   if (hit) {
     EXPECT_EQ(state, "failed") << said;
     EXPECT_FALSE(wanted.restartable && reason.find("supervisor") != std::string::npos) << said;

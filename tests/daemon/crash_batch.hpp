@@ -13,7 +13,7 @@ namespace cleave::whole {
 
 class CrashBatch {
  public:
-  /// `supervisors_die`: jobs may then be lost, if they allow it.
+  /// `supervisors_die`, and jobs too: jobs may then be lost, if they allow it, or fail.
   CrashBatch(DaemonStand& stand, std::uint64_t seed, bool supervisors_die = false);
 
   /// Submits one more job; the daemon may die meanwhile, and the answer with it. Each has a key,

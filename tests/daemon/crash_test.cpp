@@ -1,10 +1,12 @@
 // The daemon is killed again and again while it works, at any moment and at each of its effects; no
 // accepted job is lost, none runs twice without permission, and nothing is left over.
 //
-// CLEAVE_LONG=1 takes the long form: 500 moments, and more often at each effect.
+// CLEAVE_LONG=1 takes the long form: 500 moments, more often at each effect, and 2,000 kills of
+// daemons, supervisors and jobs.
 
 #include <signal.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "base/format.hpp"
@@ -234,6 +236,50 @@ TEST(DaemonCrash, OfSupervisorsIsHandledAsTheJobAllowsAndSaid) {
   report(batch, "supervisors killed");
   EXPECT_GT(killed, times / 4);
   EXPECT_GT(batch.counts().lost, 0);
+}
+
+/// One process of a job, which is none of supervisors.
+bool kill_a_job(const DaemonStand& stand, Random& random) {
+  std::vector<pid_t> of_jobs = stand.processes_of_jobs();
+  const auto supervisors = stand.supervisors();
+  std::erase_if(
+      of_jobs, [&](pid_t pid) { return std::ranges::find(supervisors, pid) != supervisors.end(); });
+  return !of_jobs.empty() && ::kill(of_jobs[random.below(of_jobs.size())], SIGKILL) == 0;
+}
+
+TEST(DaemonCrash, OfDaemonsSupervisorsAndJobsInAnyOrderLosesNothing) {
+  DaemonStand stand(crash_options());
+  CrashBatch batch(stand, 40, true);
+  Random random(41);
+  int killed[3] = {};
+  const int times = long_form() ? 2000 : sanitized ? 9 : 24;
+  for (int sum = 0; sum < times; sum = killed[0] + killed[1] + killed[2]) {
+    for (std::uint64_t left = 1 + random.below(2); left > 0; --left)
+      batch.submit(random.below(3) == 0 ? "grows" : "good");
+    if (random.below(10) == 0) {
+      EXPECT_TRUE(batch.wait_until_over(seconds(60)));  // no more than the GPUs can take
+      batch.submit("good");
+    }
+    pause_at_random(random, 60);
+    const std::uint64_t what = random.below(3);
+    if (what == 0) {
+      stand.kill();
+      ++killed[0];
+      stand.start();
+      ASSERT_TRUE(stand.wait_until_ready()) << stand.log();
+    } else if (what == 1) {
+      const auto there = stand.supervisors();
+      if (!there.empty() && ::kill(there[random.below(there.size())], SIGKILL) == 0) ++killed[1];
+    } else if (kill_a_job(stand, random)) {
+      ++killed[2];
+    }
+    if (HasFailure()) return;
+  }
+  end_and_check(stand, batch, {});
+  report(batch, "daemons, supervisors and jobs killed");
+  fmt::print("{} kills of daemons, {} of supervisors, {} of jobs\n", killed[0], killed[1],
+             killed[2]);
+  EXPECT_GT(std::min({killed[0], killed[1], killed[2]}), times / 10);
 }
 
 }  // namespace
