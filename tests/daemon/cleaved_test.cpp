@@ -17,6 +17,7 @@
 #include "base/json.hpp"
 #include "base/places_test.hpp"
 #include "daemon/http/raw_client_test.hpp"
+#include "runner/descriptor.hpp"
 
 namespace cleave {
 namespace {
@@ -68,10 +69,13 @@ class DaemonStand {
     return until([&] { return RawClient(path("run/s")).connected(); }) &&
            ask("GET", "/healthz") != nullptr;
   }
+  /// What it says goes there, or into the file `log`.
+  void log_to(int descriptor) { log_ = descriptor; }
   pid_t start(const std::vector<std::string>& words) const {
     const pid_t pid = ::fork();
     if (pid != 0) return pid;
-    const int out = ::open(path("log").c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+    const int out =
+        log_ >= 0 ? log_ : ::open(path("log").c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
     ::dup2(out, 1);
     ::dup2(out, 2);
     ::setenv("NOTIFY_SOCKET", path("notify").c_str(), 1);
@@ -132,6 +136,7 @@ class DaemonStand {
   }
   TemporaryFolder folder_;
   pid_t pid_ = 0;
+  int log_ = -1;
 };
 
 TEST(Cleaved, RunsAJobAndEndsWhenTold) {
@@ -182,6 +187,72 @@ TEST(Cleaved, OfRootTakesNoStateThatOthersCouldChange) {
   EXPECT_EQ(DaemonStand::ended(stand.start(elsewhere)), 1);
   EXPECT_NE(stand.log().find("belongs to another user (uid 65534)"), std::string::npos)
       << stand.log();
+}
+
+TEST(Cleaved, AReaderOfItsLogThatStallsStopsNothing) {
+  DaemonStand stand;
+  stand.write("c.toml", "server.requests_per_s = 100000.0\nserver.burst = 100000.0\n");
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  const Descriptor reader(ends[0]);
+  Descriptor writer(ends[1]);
+  // The least that a pipe can hold: it is full at once.
+  ASSERT_GT(::fcntl(writer.number(), F_SETPIPE_SZ, 4096), 0);
+  stand.log_to(writer.number());
+  ASSERT_TRUE(stand.begin());
+  // Each drained GPU is an event, which is a line.
+  for (int i = 0; i < 4000; ++i) {
+    const auto answer = stand.ask("POST", i % 2 == 0 ? "/v1/gpus/0/drain" : "/v1/gpus/0/undrain");
+    ASSERT_TRUE(answer.contains("uuid")) << i << answer;
+  }
+  EXPECT_EQ(stand.end(SIGTERM), 0) << "nor does it keep the daemon from ending";
+  writer.close();
+  std::string said(std::size_t{1} << 20, '\0');
+  const ssize_t got = ::read(reader.number(), said.data(), said.size());
+  EXPECT_GT(got, 0);
+}
+
+TEST(Cleaved, ASocketThatIsRemovedIsMadeAnew) {
+  DaemonStand stand;
+  ASSERT_TRUE(stand.begin());
+  ASSERT_EQ(::unlink(stand.path("run/s").c_str()), 0);
+  EXPECT_TRUE(stand.until([&] { return RawClient(stand.path("run/s")).connected(); }));
+  EXPECT_EQ(stand.ask("GET", "/healthz")["status"], "ok");
+  EXPECT_NE(stand.log().find("the socket was removed and is made anew"), std::string::npos);
+  // With its folder and its lock; a signal has it look at once.
+  std::filesystem::remove_all(stand.path("run"));
+  stand.signal(SIGHUP);
+  EXPECT_TRUE(stand.until([&] { return RawClient(stand.path("run/s")).connected(); }));
+  const pid_t second = stand.start(stand.arguments());
+  EXPECT_EQ(DaemonStand::ended(second), 1) << "it has the lock of that name";
+  EXPECT_EQ(stand.end(SIGTERM), 0);
+  EXPECT_NE(::access(stand.path("run/s").c_str(), F_OK), 0);
+}
+
+TEST(Cleaved, AStoreThatIsRemovedTakesNoJob) {
+  DaemonStand stand;
+  ASSERT_TRUE(stand.begin());
+  const std::int64_t first = stand.submit("exit 3");
+  ASSERT_GT(first, 0);
+  EXPECT_TRUE(stand.until([&] { return stand.state_of(first) == "failed"; }));
+  const std::string job =
+      Json{{"command", {"true"}}, {"environment", {"PATH=/bin"}}, {"directory", "/"}}.dump();
+  for (const char* each : {"state/cleave.db", "state/cleave.db-wal", "state"}) {
+    const std::string there = stand.path(each), away = stand.path("away");
+    ASSERT_EQ(::rename(there.c_str(), away.c_str()), 0) << each;
+    const Json refused = stand.ask("POST", "/v1/jobs", job);
+    EXPECT_NE(refused.dump().find("removed or replaced"), std::string::npos) << refused;
+    EXPECT_TRUE(stand.until(
+        [&] { return stand.ask("GET", "/healthz")["status"].get<std::string>() == "degraded"; }));
+    EXPECT_NE(stand.ask("GET", "/healthz")["troubles"].dump().find("no job is accepted"),
+              std::string::npos);
+    ASSERT_EQ(::rename(away.c_str(), there.c_str()), 0);
+    EXPECT_TRUE(stand.until([&] {
+      return stand.ask("GET", "/healthz")["status"].get<std::string>() == "ok";
+    })) << "it is back";
+  }
+  EXPECT_GT(stand.submit("true"), first);
+  EXPECT_EQ(stand.end(SIGTERM), 0);
 }
 
 TEST(Cleaved, IsThereOnceAndItsJobsOutliveIt) {
