@@ -26,6 +26,17 @@ std::optional<WrongValue> wrong_time(const FieldInfo& info, Duration time) {
   return std::nullopt;
 }
 
+std::optional<WrongValue> wrong_number(const FieldInfo& info, double number) {
+  const auto least = static_cast<double>(info.least), most = static_cast<double>(info.most);
+  if (info.has_most() && number > most)
+    return WrongValue{fmt::format("expected a number up to {}, found {}", info.most, number), ""};
+  if (info.has_least() && (number < least || (info.above_least && number == least)))
+    return WrongValue{fmt::format("expected a number {} {}, found {}",
+                                  info.above_least ? "above" : "from", info.least, number),
+                      ""};
+  return std::nullopt;
+}
+
 WrongValue wrong_word(const FieldInfo& info, std::string_view text) {
   const std::vector<std::string> words(info.words.begin(), info.words.end());
   return {fmt::format("expected {}, found '{}'", any_of(words), shown(text)), ""};

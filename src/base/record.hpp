@@ -187,6 +187,7 @@ constexpr Field<Record, Value> field(std::string_view key, Value Record::*member
 /// What is wrong with a value by its row; nothing where all is well.
 [[nodiscard]] std::optional<WrongValue> wrong_text(const FieldInfo& info, std::string_view text);
 [[nodiscard]] std::optional<WrongValue> wrong_time(const FieldInfo& info, Duration time);
+[[nodiscard]] std::optional<WrongValue> wrong_number(const FieldInfo& info, double number);
 /// Of a text that is none of its words.
 [[nodiscard]] WrongValue wrong_word(const FieldInfo& info, std::string_view text);
 

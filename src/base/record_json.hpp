@@ -55,8 +55,10 @@ class FieldReader {
   }
   bool read(double& value) const {
     const auto found = in_.number_if(key_);
-    if (found) value = *found;
-    return found.has_value();
+    if (!found) return false;
+    if (Form::bounded) refuse_if(wrong_number(info_, *found));
+    value = *found;
+    return true;
   }
 
   bool read(std::string& value) const {

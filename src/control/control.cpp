@@ -132,6 +132,10 @@ Result<void> Control::Parts::begin(Doors& doors) {
     gpu.drained = stored.drained.contains(identity.uuid);
   }
   // A GPU that is not there today does not keep users from the others.
+  if (settings.host_cpus && *settings.host_cpus > 0)
+    node.host.millicpus = millicpus(*settings.host_cpus);
+  if (settings.host_memory && *settings.host_memory > MiB{0})
+    node.host.memory = settings.host_memory;
   if (const auto fine = check_reserved(settings.reservations, node, clock.wall()); !fine)
     book.event("reservations", fine.error().text());
   if (const auto possible = users.check_scheduler(settings.scheduler); !possible) return possible;

@@ -54,6 +54,8 @@ struct ControlSettings {
   std::int64_t log_limit = 64 << 20;                 // bytes of each output of an attempt
   std::int64_t job_processes = 16'384;               // of one attempt, with threads; 0: no limit
   MiB job_memory{};                                  // of the host, of one attempt; 0: no limit
+  std::optional<double> host_cpus;  // for all jobs; empty: as many as the daemon may use
+  std::optional<MiB> host_memory;   // likewise
   Duration keep_jobs = std::chrono::hours(24 * 7);   // final jobs and their outputs
   std::int64_t keep_bytes = std::int64_t{10} << 30;  // of outputs of final jobs, all users
   /// Of all that one user's jobs keep; 0: no limit.

@@ -14,6 +14,7 @@
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "forecast/time/application_times.hpp"
+#include "model/job_spec.hpp"
 
 namespace cleave {
 
@@ -162,9 +163,30 @@ std::vector<SettingRow> bound_settings() {
        CountSetting{0, 4'194'304,
                     [](auto& to, std::int64_t value) { to.control.job_processes = value; }}},
       {{"job_memory_mib", "a whole number", "0",
-        "How much of the host's memory a job may use; 0: no limit.", at_once},
+        "How much of the host's memory a job may use at most, whatever it asks for; 0: no limit.",
+        at_once},
        CountSetting{0, std::int64_t{1} << 33,
                     [](auto& to, std::int64_t value) { to.control.job_memory = MiB{value}; }}},
+      {{"host_cpus", "a number", "-1",
+        "How many CPUs of the host jobs may have together; each has what it asks for with --cpus, "
+        "or the share that its compute slices are of those of all managed GPUs, and waits while "
+        "others leave it too few. 0: not limited; below zero: as many as the daemon itself may "
+        "use, and with simulated GPUs not limited.",
+        after_restart},
+       NumberSetting{-1, most_cpus,
+                     [](auto& to, double value) {
+                       to.control.host_cpus.reset();
+                       if (value >= 0) to.control.host_cpus = value;
+                     }}},
+      {{"host_memory_mib", "a whole number", "-1",
+        "How much of the host's memory jobs may have together; likewise, with --host-memory and by "
+        "memory slices.",
+        after_restart},
+       CountSetting{-1, most_host_memory,
+                    [](auto& to, std::int64_t value) {
+                      to.control.host_memory.reset();
+                      if (value >= 0) to.control.host_memory = MiB{value};
+                    }}},
   };
 }
 

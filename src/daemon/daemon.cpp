@@ -31,6 +31,7 @@
 #include "daemon/store/sqlite_store.hpp"
 #include "daemon/threaded_executor.hpp"
 #include "nvmlsim/sim_node.hpp"
+#include "runner/host_capacity.hpp"
 #include "runner/process_runner.hpp"
 #include "runner/system_file.hpp"
 
@@ -54,7 +55,13 @@ DaemonSettings completed(DaemonSettings settings, const DaemonPlaces& places) {
   settings.may_switch_mig = settings.may_switch_mig || places.sim_node.has_value();
   settings.control.may_switch_mig = settings.may_switch_mig;
   settings.control.containers = find_container_runtimes(settings.container_runtime);
-  if (!places.sim_node) return settings;
+  if (!places.sim_node) {
+    const HostAsk all = host_capacity();
+    if (!settings.control.host_cpus && all.millicpus)
+      settings.control.host_cpus = static_cast<double>(*all.millicpus) / 1000;
+    if (!settings.control.host_memory) settings.control.host_memory = all.memory;
+    return settings;
+  }
   if (settings.managed_gpus.empty()) settings.managed_gpus = {"all"};
   settings.control.job_environment.push_back(
       fmt::format("{}={}", sim_node_variable, places.sim_node->string()));

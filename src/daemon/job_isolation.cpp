@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "base/format.hpp"
+#include "base/quantity.hpp"
 
 namespace cleave {
 
@@ -36,6 +37,15 @@ JobIsolation isolation_of(const DaemonSettings& settings) {
                     "its job",
                     settings.control_groups ? "the system lets the daemon make none"
                                             : "control_groups is false"));
+  // Jobs wait for their part of the host all the same.
+  const bool cpus = settings.control.host_cpus.value_or(0) > 0,
+             memory = settings.control.host_memory.value_or(MiB{0}) > MiB{0};
+  if (cpus && made.groups.cpu.empty())
+    made.lacks.push_back("no control groups limit CPUs: a job can use more than it was given");
+  if (memory && made.groups.memory.empty())
+    made.lacks.push_back(
+        "no control groups limit the host's memory: a job can use more than it was given, and take "
+        "others with it when the host has none left");
   auto nodes = DriverNodes::read(settings.driver_root);
   if (const std::string why = what_fences_lack(settings, made.groups, nodes); !why.empty()) {
     made.lacks.push_back(

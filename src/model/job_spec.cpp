@@ -27,6 +27,13 @@ JobKind kind_of(const JobSpec& spec) {
   return spec.lease ? JobKind::lease : JobKind::batch;
 }
 
+HostAsk host_ask(const JobSpec& spec) {
+  HostAsk ask;
+  if (spec.cpus) ask.millicpus = millicpus(*spec.cpus);
+  ask.memory = spec.host_memory;
+  return ask;
+}
+
 bool may_be_restarted(const JobSpec& spec) {
   return spec.restartable || spec.progress == Keeps::stateless ||
          spec.progress == Keeps::checkpoint;

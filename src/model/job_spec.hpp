@@ -59,6 +59,8 @@ struct JobSpec {
   std::vector<StatedTime> times;     // in its place: on some profiles
   /// Its largest; the request then has the compute for it.
   std::optional<StatedKernel> kernel;
+  std::optional<double> cpus;      // of the host, for each place; the share of its slices if empty
+  std::optional<MiB> host_memory;  // likewise
   /// What kind of job it is where it is no batch; one of the two. Loads and targets of services,
   /// and when there is work in a lease, are said in workloads only.
   std::optional<ServiceTerms> service;
@@ -69,6 +71,8 @@ struct JobSpec {
 };
 
 [[nodiscard]] JobKind kind_of(const JobSpec& spec);
+/// What each of its processes asks of the host.
+[[nodiscard]] HostAsk host_ask(const JobSpec& spec);
 /// Whether it may be stopped and run again, from the beginning or from its last checkpoint.
 [[nodiscard]] bool may_be_restarted(const JobSpec& spec);
 /// Whether it may be moved while it runs.
@@ -121,7 +125,8 @@ struct Submission : JobCommand, AskedSize, JobSpec {
 inline constexpr std::int64_t longest_job_name = 256;  // bytes
 inline constexpr std::int64_t longest_image = 4095;    // bytes
 inline constexpr std::int64_t most_binds = 100;
-inline constexpr std::int64_t most_job_memory = 1 << 24;  // MiB
+inline constexpr std::int64_t most_job_memory = 1 << 24;                 // MiB
+inline constexpr std::int64_t most_host_memory = std::int64_t{1} << 30;  // MiB
 inline constexpr std::int64_t most_replicas = 1000;
 inline constexpr std::int64_t longest_job_grace = 24 * 3600;  // s
 inline constexpr std::int64_t longest_job_time =              // s
@@ -359,6 +364,19 @@ inline constexpr auto fields_of<JobSpec> = std::tuple{
                    "asks for the compute slices on which it takes no more time steps than on a "
                    "whole GPU",
            .option = "--kernel"}),
+    field("cpus", &JobSpec::cpus,
+          {.help = "CPUs of the host for each process, such as 2 or 0.5; the share that its "
+                   "compute slices are of the node's if absent",
+           .option = "--cpus",
+           .least = 0,
+           .most = static_cast<std::int64_t>(most_cpus),
+           .above_least = true}),
+    field("host_memory_mib", &JobSpec::host_memory,
+          {.help = "Memory of the host for each process, which ends the job if it needs more; the "
+                   "share that its memory slices are of the node's if absent",
+           .option = "--host-memory",
+           .least = 1,
+           .most = most_host_memory}),
     field("service", &JobSpec::service,
           {.help = "The job is a service: replicas that run until it is cancelled, and that may be "
                    "moved",

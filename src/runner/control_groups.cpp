@@ -159,7 +159,7 @@ bool hand_on(const std::string& own, const std::string& jobs, std::string_view c
 bool is_usable(const GroupPlaces& places) {
   const JobGroups trial(places, fmt::format("trial-{}", ::getpid()));
   const DeviceRules of_memory{{memory_devices}, {}};
-  if (!trial.make({1000, MiB{64}}, places.fence() ? &of_memory : nullptr)) return false;
+  if (!trial.make({1000, MiB{64}, 1000}, places.fence() ? &of_memory : nullptr)) return false;
   const pid_t child = ::fork();
   if (child == 0) {
     if (!trial.enter()) ::_exit(1);
@@ -175,7 +175,7 @@ bool is_usable(const GroupPlaces& places) {
 
 std::vector<std::string> GroupPlaces::folders() const {
   std::vector<std::string> all;
-  for (const std::string& each : {unified, pids, memory, freezer, devices})
+  for (const std::string& each : {unified, pids, memory, freezer, devices, cpu})
     if (!each.empty() && std::ranges::find(all, each) == all.end()) all.push_back(each);
   return all;
 }
@@ -193,11 +193,12 @@ GroupPlaces groups_of_process(std::string_view mounts, std::string_view groups) 
     if (hierarchy->unified) places.unified = folder_of(*hierarchy, path_of(""));
     for (const auto& [controller, place] :
          {std::pair("pids", &places.pids), std::pair("memory", &places.memory),
-          std::pair("freezer", &places.freezer), std::pair("devices", &places.devices)})
+          std::pair("freezer", &places.freezer), std::pair("devices", &places.devices),
+          std::pair("cpu", &places.cpu)})
       if (std::ranges::find(hierarchy->controllers, controller) != hierarchy->controllers.end())
         *place = folder_of(*hierarchy, path_of(controller));
   }
-  for (std::string* each : {&places.pids, &places.memory})
+  for (std::string* each : {&places.pids, &places.memory, &places.cpu})
     if (each->empty()) *each = places.unified;
   return places;
 }
@@ -215,6 +216,7 @@ std::string in_words(const GroupPlaces& places) {
   if (!places.pids.empty())
     uses.push_back(fmt::format("number of processes ({})", version(places.pids)));
   if (!places.memory.empty()) uses.push_back(fmt::format("memory ({})", version(places.memory)));
+  if (!places.cpu.empty()) uses.push_back(fmt::format("CPUs ({})", version(places.cpu)));
   return fmt::format("{}", fmt::join(uses, ", "));
 }
 
@@ -222,7 +224,7 @@ GroupPlaces with_jobs_unit(GroupPlaces own) {
   const std::string kept =
       below(std::filesystem::path(own.unified).parent_path().string(), jobs_unit);
   if (own.unified.empty() || !is_delegated(kept)) return own;
-  for (std::string* each : {&own.pids, &own.memory})
+  for (std::string* each : {&own.pids, &own.memory, &own.cpu})
     if (*each == own.unified) *each = kept;
   own.unified = kept;
   return own;
@@ -239,6 +241,7 @@ GroupPlaces make_group_places() {
   };
   made.pids = limits(own.pids, "pids");
   made.memory = limits(own.memory, "memory");
+  made.cpu = limits(own.cpu, "cpu");
   made.freezer = make_jobs_folder(own.freezer);
   const GroupPlaces without = made;
   made.device_programs = !made.unified.empty();
@@ -251,7 +254,8 @@ GroupPlaces make_group_places() {
 
 JobGroups::JobGroups(const GroupPlaces& places, const std::string& name)
     : groups_{below(places.unified, name), below(places.pids, name),    below(places.memory, name),
-              below(places.freezer, name), below(places.devices, name), places.device_programs} {}
+              below(places.freezer, name), below(places.devices, name), places.device_programs,
+              below(places.cpu, name)} {}
 
 Result<void> JobGroups::make(const GroupLimits& limits, const DeviceRules* devices) const {
   const auto refused = [&](const std::string& where, std::string_view what) {
@@ -271,6 +275,8 @@ Result<void> JobGroups::make(const GroupLimits& limits, const DeviceRules* devic
   if (limits.most_processes > 0 && !groups_.pids.empty() &&
       !write_system_file(below(groups_.pids, "pids.max"), fmt::format("{}", limits.most_processes)))
     return refused(groups_.pids, "does not take a number of processes");
+  if (limits.millicpus > 0 && !groups_.cpu.empty() && !limit_cpus(limits.millicpus))
+    return refused(groups_.cpu, "does not take a limit of CPUs");
   if (limits.memory <= MiB{} || groups_.memory.empty()) return {};
   const std::string bytes = fmt::format("{}", limits.memory.value << 20);
   const bool second = groups_.memory == groups_.unified;
@@ -283,6 +289,17 @@ Result<void> JobGroups::make(const GroupLimits& limits, const DeviceRules* devic
       second ? "0" : bytes);
   if (second) (void)write_system_file(below(groups_.memory, "memory.oom.group"), "1");
   return {};
+}
+
+/// So much time of each tenth of a second; the kernel takes no less than a millisecond.
+bool JobGroups::limit_cpus(std::int64_t millicpus) const {
+  constexpr std::int64_t period_us = 100'000, least_us = 1000;
+  const std::int64_t quota_us = std::max(least_us, millicpus * (period_us / 1000));
+  if (groups_.cpu == groups_.unified)
+    return write_system_file(below(groups_.cpu, "cpu.max"),
+                             fmt::format("{} {}", quota_us, period_us));
+  return write_system_file(below(groups_.cpu, "cpu.cfs_period_us"), fmt::format("{}", period_us)) &&
+         write_system_file(below(groups_.cpu, "cpu.cfs_quota_us"), fmt::format("{}", quota_us));
 }
 
 Result<void> JobGroups::fence(const DeviceRules& devices) const {

@@ -27,6 +27,7 @@ struct GroupPlaces {
   std::string freezer;           // version 1: groups that can be stopped while they are killed
   std::string devices = {};      // version 1: groups that fence device nodes
   bool device_programs = false;  // groups of `unified` fence them
+  std::string cpu = {};          // for a limit: the same as `unified`, or of version 1
   friend bool operator==(const GroupPlaces&, const GroupPlaces&) = default;
   [[nodiscard]] bool none() const { return folders().empty(); }
   [[nodiscard]] bool fence() const { return device_programs || !devices.empty(); }
@@ -53,6 +54,7 @@ struct GroupPlaces {
 struct GroupLimits {
   std::int64_t most_processes = 0;  // and threads; 0: no limit
   MiB memory{};                     // of the host; 0: no limit
+  std::int64_t millicpus = 0;       // thousandths of a CPU; 0: no limit
   friend bool operator==(const GroupLimits&, const GroupLimits&) = default;
 };
 
@@ -79,6 +81,7 @@ class JobGroups {
   [[nodiscard]] bool none() const { return groups_.none(); }
 
  private:
+  [[nodiscard]] bool limit_cpus(std::int64_t millicpus) const;
   [[nodiscard]] Result<void> fence(const DeviceRules& devices) const;
 
   GroupPlaces groups_;  // the folders of the groups themselves

@@ -78,11 +78,10 @@ struct PlaceName {
   const char* name;
   std::string GroupPlaces::*place;
 };
-constexpr PlaceName place_names[] = {{"unified", &GroupPlaces::unified},
-                                     {"pids", &GroupPlaces::pids},
-                                     {"memory", &GroupPlaces::memory},
-                                     {"freezer", &GroupPlaces::freezer},
-                                     {"devices", &GroupPlaces::devices}};
+constexpr PlaceName place_names[] = {
+    {"unified", &GroupPlaces::unified}, {"pids", &GroupPlaces::pids},
+    {"memory", &GroupPlaces::memory},   {"freezer", &GroupPlaces::freezer},
+    {"devices", &GroupPlaces::devices}, {"cpu", &GroupPlaces::cpu}};
 
 /// {"fenced":[195],"admitted":[{"major":195,"minor":0}]}
 Json to_json(const DeviceRules& rules) {
@@ -117,6 +116,7 @@ Json control_groups_of(const Launch& launch) {
   if (launch.fence) text["fence"] = to_json(*launch.fence);
   text["most_processes"] = launch.limits.most_processes;
   text["memory_mib"] = launch.limits.memory.value;
+  text["millicpus"] = launch.limits.millicpus;
   return text;
 }
 
@@ -132,6 +132,7 @@ void read_control_groups(JsonReader& in, Launch& launch) {
   if (auto fence = groups->object_if("fence")) launch.fence = read_fence(*fence);
   launch.limits.most_processes = groups->integer("most_processes", 0, most_number);
   launch.limits.memory = MiB{groups->integer("memory_mib", 0, std::int64_t{1} << 43)};
+  launch.limits.millicpus = groups->integer_if("millicpus", 0, most_number).value_or(0);
   groups->done();
 }
 

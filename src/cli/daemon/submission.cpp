@@ -175,6 +175,9 @@ constexpr OptionHelp option_helps[] = {
      "4x1g.5gb, or a number beside --profile, --memory or --model: the job has a process on each "
      "of "
      "so many instances, which begin and end together"},
+    {"host_memory_mib",
+     "Memory of the host for each process: 16GiB, or a number of MiB; a process that needs more "
+     "ends. The share that its memory slices are of the node's without"},
     {"memory_mib", "Memory the job needs, in place of a profile: 9GiB, or a number of MiB"},
     {"model",
      "Model that the job runs, to be sized here: config.json, F.safetensors, F.gguf, "
@@ -227,14 +230,15 @@ Check time_text() {
 
 /// Whether the option's word is taken as it is: the others are turned into what the row bounds.
 bool is_plain(const FieldInfo& field) {
-  return field.key != "memory_mib" && field.key != "checkpoint_signal" && field.key != "times" &&
-         field.key != "kernel" && field.key != "instances";
+  return field.key != "memory_mib" && field.key != "host_memory_mib" &&
+         field.key != "checkpoint_signal" && field.key != "times" && field.key != "kernel" &&
+         field.key != "instances";
 }
 
 Check check_of(const FieldInfo& field) {
   if (!field.words.empty()) return Check::one_of({field.words.begin(), field.words.end()});
   if (!is_plain(field) || field.kind == FieldKind::text) return not_empty();
-  if (field.kind == FieldKind::seconds)
+  if (field.kind == FieldKind::seconds || field.kind == FieldKind::number)
     return number_from(static_cast<double>(field.least), static_cast<double>(field.most));
   if (!field.has_most()) return whole_number(field.least);
   const auto check = [least = field.least, most = field.most](const std::string& text) {
@@ -286,7 +290,8 @@ Option* SubmitOptions::add_row(CommandLine& command, std::size_t row) {
   if (field.kind == FieldKind::flag) return command.add_flag(option, flags_[row], help_of(field));
   Option* added = command.add_option(option, texts_[row], help_of(field))->check(check_of(field));
   if (is_plain(field) && field.kind == FieldKind::integer) added->type_name("INT");
-  if (is_plain(field) && field.kind == FieldKind::seconds) added->type_name("FLOAT");
+  if (is_plain(field) && (field.kind == FieldKind::seconds || field.kind == FieldKind::number))
+    added->type_name("FLOAT");
   if (const std::string usual = usual_value(field.key); is_plain(field) && !usual.empty())
     added->default_str(usual);
   return added;
@@ -451,11 +456,12 @@ Result<void> SubmitOptions::put_row(Json& to, std::size_t row) const {
     to[key] = std::move(*image);
   } else if (key == "model") {
     return put_model(to[key]);
-  } else if (key == "memory_mib") {
+  } else if (key == "memory_mib" || key == "host_memory_mib") {
+    const std::string option(field.option);
     const auto size = parse_size(text);
-    if (!size) return fail_at("--memory", size.error());
+    if (!size) return fail_at(option, size.error());
     if (size->value < field.least || size->value > field.most)
-      return fail(ErrorKind::bad_usage, "--memory",
+      return fail(ErrorKind::bad_usage, option,
                   fmt::format("expected from {} MiB to {} GiB, found {}", field.least,
                               field.most / 1024, shown(text)),
                   "leave it out if the need is unknown");
@@ -477,7 +483,7 @@ Result<void> SubmitOptions::put_row(Json& to, std::size_t row) const {
     to[key] = *signal;
   } else if (field.kind == FieldKind::integer) {
     to[key] = parse_integer(text).value_or(0);
-  } else if (field.kind == FieldKind::seconds) {
+  } else if (field.kind == FieldKind::seconds || field.kind == FieldKind::number) {
     to[key] = parse_number(text).value_or(0);
   } else {
     to[key] = text;

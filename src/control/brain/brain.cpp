@@ -119,6 +119,12 @@ struct Brain::Parts {
   Parts(const FleetFile& file, const SchedulerRow& scheduler)
       : fleet(file), requests(file.geometries), row(&scheduler) {}
 
+  RequestId request_for(const JobRecord& job) {
+    Request request = job.request;
+    if (!fleet.hosts().empty()) request.host = host_ask(job.spec);
+    return requests.intern(request);
+  }
+
   Fleet fleet;
   RequestTable requests;
   KnownFacts facts;
@@ -362,7 +368,8 @@ Brain::Outlook Brain::outlook(const LiveJob& job) const {
                   told.user_at_limit,
                   std::string(told.order),
                   told.waits_for_better,
-                  std::string(told.size)};
+                  std::string(told.size),
+                  told.host};
   if (!told.kept) return outlook;
   outlook.kept = JobPlace{told.kept->gpu, told.kept->placement};
   if (told.kept->from) outlook.in = std::max(Duration{}, *told.kept->from - clock_->engine_time());
@@ -371,12 +378,12 @@ Brain::Outlook Brain::outlook(const LiveJob& job) const {
 
 Event Brain::submission_of(Processes job) {
   admit(job);
-  return Submitted{*job.front()->id, parts_->requests.intern(job.front()->record.request)};
+  return Submitted{*job.front()->id, parts_->request_for(job.front()->record)};
 }
 
 std::vector<Event> Brain::adoption_of(Processes job) {
   admit(job);
-  const RequestId request = parts_->requests.intern(job.front()->record.request);
+  const RequestId request = parts_->request_for(job.front()->record);
   std::vector<Event> events;
   for (LiveJob* process : job) {
     const JobPlace& place = process->place.value();
@@ -393,8 +400,10 @@ JobNumber Brain::number_of(JobId id) const {
   return parts_->numbers[index(id)];
 }
 
-const Request& Brain::request_of(JobId id) const {
-  return parts_->requests[parts_->engine->request_of(id)].request;
+Request Brain::request_of(JobId id) const {
+  Request request = parts_->requests[parts_->engine->request_of(id)].request;
+  request.host = {};  // what it was submitted with says that
+  return request;
 }
 
 }  // namespace cleave

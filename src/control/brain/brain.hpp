@@ -125,11 +125,12 @@ class Brain {
     std::string order;              // what goes before the order of submission; empty: nothing
     bool waits_for_better = false;  // there is room, but a better place is expected soon
     std::string size;               // why its instance is as large as it is; empty: not said
+    std::string host;               // of what the host has too little left for it; empty: nothing
   };
   /// Nothing where the engine does not know the job.
   [[nodiscard]] Outlook outlook(const LiveJob& job) const;
   /// What a job of the engine asks for now.
-  [[nodiscard]] const Request& request_of(JobId id) const;
+  [[nodiscard]] Request request_of(JobId id) const;
 
  private:
   struct Parts;

@@ -51,6 +51,10 @@ FleetFile fleet_of(const NodeState& node) {
     }
     file.gpus.push_back(std::move(entry));
   }
+  if (node.host.empty()) return file;
+  NodeEntry host{"gpu", {}, node.host.memory};
+  if (node.host.millicpus) host.cpus = static_cast<double>(*node.host.millicpus) / 1000;
+  file.nodes.push_back(std::move(host));
   return file;
 }
 

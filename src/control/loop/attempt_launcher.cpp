@@ -182,6 +182,26 @@ void AttemptLauncher::add_gang(Launch& launch, const LiveJob& job) const {
   add(launch.environment, "MASTER_PORT", node_.find(job.record.job())->meeting_port);
 }
 
+/// What it was given of the host, and no more than the operator lets any job have. A process that
+/// has several GPUs has what all of them give.
+GroupLimits AttemptLauncher::limits_of(const LiveJob& job, const LiveAttempt& attempt) const {
+  GroupLimits limits{settings_.job_processes, settings_.job_memory};
+  if (node_.host.empty()) return limits;
+  HostAmount has = node_.host_part(job.record, attempt.place);
+  if (job.record.several() && job.record.processes() == 1) {
+    has = {};
+    for (const LiveJob* each : node_.processes(job))
+      if (const auto other = each->attempts.find(attempt.record.key.attempt);
+          other != each->attempts.end())
+        has += node_.host_part(each->record, other->second.place);
+  }
+  if (node_.host.millicpus) limits.millicpus = std::max<std::int64_t>(1, has.millicpus);
+  if (!node_.host.memory) return limits;
+  const MiB memory = std::max(MiB{1}, has.memory);
+  limits.memory = limits.memory > MiB{} ? std::min(limits.memory, memory) : memory;
+  return limits;
+}
+
 Result<Launch> AttemptLauncher::launch_of(const LiveJob& job, const LiveAttempt& attempt,
                                           const JobOwner& owner, const JobCommand& command) const {
   Launch launch;
@@ -203,7 +223,7 @@ Result<Launch> AttemptLauncher::launch_of(const LiveJob& job, const LiveAttempt&
   if (job.record.is_replica()) set(launch.environment, "CLEAVE_REPLICA", job.record.rank());
   launch.stop_grace = job.record.spec.stop_grace;
   launch.log_limit = settings_.log_limit;
-  launch.limits = {settings_.job_processes, settings_.job_memory};
+  launch.limits = limits_of(job, attempt);
   if (job.record.spec.image.empty()) return launch;
   auto container = container_of(job.record.spec, settings_.containers);
   if (!container) return std::unexpected(container.error());

@@ -9,12 +9,6 @@
 
 namespace cleave {
 
-/// A step, and where.
-struct PlacedStep {
-  GpuId gpu{};
-  GpuStep step;
-};
-
 /// Of the latest attempts of a job; those of earlier ones go, with their outputs.
 inline constexpr std::int64_t most_attempt_folders = 20;
 
@@ -47,6 +41,7 @@ class AttemptLauncher {
   [[nodiscard]] std::vector<JobDevice> devices_of(
       std::span<const LiveAttempt* const> attempts) const;
   void add_gang(Launch& launch, const LiveJob& job) const;
+  [[nodiscard]] GroupLimits limits_of(const LiveJob& job, const LiveAttempt& attempt) const;
   [[nodiscard]] Result<Launch> launch_of(const LiveJob& job, const LiveAttempt& attempt,
                                          const JobOwner& owner, const JobCommand& command) const;
 

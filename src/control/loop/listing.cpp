@@ -156,6 +156,7 @@ std::string Listing::why_waits(JobNumber number, const QueueView& queue) const {
       : outlook.waits_for_better
           ? "there is room for it, but a better place is expected to be free "
             "soon enough to end it earlier"
+      : !outlook.host.empty() ? fmt::format("the host has too little left: {}", outlook.host)
       : has_room(record.request, queue)
           ? fmt::format("there is room for it, but {} has not started it yet", brain_.scheduler())
           : "no GPU has room for it now";

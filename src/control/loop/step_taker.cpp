@@ -66,7 +66,7 @@ bool StepTaker::take_together(JobNumber process) {
             mig_for(node_.gpu(gpu), steps[i].kind, false) == MigAnswer::right)
           starts.push_back({gpu, steps[i]});
     }
-  if (starts.size() < processes.size()) return false;
+  if (starts.size() < processes.size() || !host_has_room(node_, starts)) return false;
   for (const LiveJob* each : processes) lifecycle_.drop_steps(each->record.number);
   launcher_.start(starts);
   return true;

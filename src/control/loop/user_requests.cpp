@@ -106,6 +106,25 @@ Result<void> UserRequests::check_kind(const JobSpec& spec) const {
                           possible.error().remedy));
 }
 
+/// What the host never has for it.
+Result<void> UserRequests::check_host(const JobSpec& spec) const {
+  const HostNode host = node_.host_node();
+  HostAmount all;
+  for (std::uint32_t place = 0; place < spec.request.places && !host_ask(spec).empty(); ++place)
+    all += host_share(host_ask(spec), host, {});
+  if (holds(host, {}, all)) return {};
+  const bool cpus = host.has.millicpus && all.millicpus > *host.has.millicpus;
+  return fail(
+      ErrorKind::infeasible, cpus ? "cpus" : "host_memory_mib",
+      cpus ? fmt::format("jobs may have {:g} CPUs of this host together, and it asks for {:g}",
+                         static_cast<double>(*host.has.millicpus) / 1000,
+                         static_cast<double>(all.millicpus) / 1000)
+           : fmt::format("jobs may have {} MiB of this host's memory together, and it asks "
+                         "for {}",
+                         host.has.memory->value, all.memory.value),
+      "ask for less");
+}
+
 Result<void> UserRequests::check(const JobSpec& spec) {
   if (const std::size_t there = unfinished_jobs(); there >= settings_.most_waiting)
     return fail(ErrorKind::infeasible, "the queue",
@@ -121,6 +140,7 @@ Result<void> UserRequests::check(const JobSpec& spec) {
   if (!spec.image.empty())
     if (const auto runtime = runtime_for(settings_.containers, spec.image); !runtime)
       return std::unexpected(runtime.error());
+  if (const auto possible = check_host(spec); !possible) return possible;
   if (const std::string& never = work_out_impossible(spec.request); !never.empty())
     return fail(ErrorKind::infeasible, "the request", never,
                 "`cleave top --once` shows the GPUs, `cleave gpu MODEL` the profiles of one");

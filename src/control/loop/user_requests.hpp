@@ -50,6 +50,7 @@ class UserRequests {
   [[nodiscard]] Result<void> check_scheduler(const std::string& text,
                                              const std::vector<ReservedGpu>& reserved) const;
   [[nodiscard]] Result<void> check(const JobSpec& spec);
+  [[nodiscard]] Result<void> check_host(const JobSpec& spec) const;
   [[nodiscard]] Result<void> check_mig(const JobSpec& spec) const;
   [[nodiscard]] Result<void> check_kind(const JobSpec& spec) const;
   [[nodiscard]] Result<void> check_disk(const DiskAccounts::Kept& more) const;

@@ -111,4 +111,10 @@ struct ManagedGpu {
   }
 };
 
+/// A step, and where.
+struct PlacedStep {
+  GpuId gpu{};
+  GpuStep step;
+};
+
 }  // namespace cleave

@@ -51,6 +51,23 @@ std::vector<LiveJob*> NodeState::replicas(LiveJob& job) {
   return all;
 }
 
+HostNode NodeState::host_node() const {
+  HostNode node{host, 0, 0};
+  for (const ManagedGpu& gpu : gpus) {
+    const HostSlices slices = host_slices(gpu.geometry().model());
+    node.compute += slices.compute;
+    node.memory += slices.memory;
+  }
+  return node;
+}
+
+HostAmount NodeState::host_part(const JobRecord& job, const JobPlace& place) const {
+  const Geometry& rules = gpu(place.gpu).geometry();
+  return host_share(
+      host_ask(job.spec), host_node(),
+      place.placement ? host_slices(*rules[*place.placement].profile) : host_slices(rules.model()));
+}
+
 bool NodeState::runs(const LiveJob& job) const {
   if (!job.record.several()) return !job.attempts.empty();
   return std::ranges::any_of(processes(job),

@@ -44,6 +44,7 @@ inline constexpr std::size_t most_past_use = 20'000;
 /// Everything that the loop believes about the machine.
 struct NodeState {
   std::vector<ManagedGpu> gpus;  // by GpuId
+  HostAsk host;                  // what jobs may have of the host together; empty: no limit
   std::map<JobNumber, LiveJob> jobs;
   std::map<JobPlace, std::set<JobKey>> occupants;  // attempts that have not ended
   /// Attempts whose stop is due, or, with attempt 0, jobs that may enter the queue again.
@@ -78,6 +79,10 @@ struct NodeState {
   /// All replicas of its service that have not ended, by number; the job alone where it is none.
   [[nodiscard]] std::vector<LiveJob*> replicas(LiveJob& job);
   [[nodiscard]] std::vector<const LiveJob*> replicas(const LiveJob& job) const;
+  /// The host, with the slices of all GPUs.
+  [[nodiscard]] HostNode host_node() const;
+  /// What a process of the job has of the host on this place.
+  [[nodiscard]] HostAmount host_part(const JobRecord& job, const JobPlace& place) const;
   /// Whether an attempt of any process of its job has not been closed.
   [[nodiscard]] bool runs(const LiveJob& job) const;
   [[nodiscard]] ManagedGpu& gpu(GpuId id) { return gpus[index(id)]; }

@@ -1,6 +1,7 @@
 #include "control/verdicts/gpu_verdicts.hpp"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <ranges>
 #include <set>
@@ -80,9 +81,31 @@ MigAnswer mig_for(const ManagedGpu& gpu, GpuStep::Kind step, bool may_switch) {
   return !asked && may_switch ? MigAnswer::switch_first : MigAnswer::wait;
 }
 
+bool host_has_room(const NodeState& node, std::span<const PlacedStep> starts) {
+  if (node.host.empty()) return true;
+  HostAmount used, wanted;
+  std::set<JobNumber> starting;
+  for (const auto& [gpu, step] : starts) {
+    const LiveJob* job = node.find(step.job);
+    if (job == nullptr) continue;
+    starting.insert(step.job);
+    const bool whole = step.kind == GpuStep::Kind::start_whole;
+    wanted +=
+        node.host_part(job->record, {gpu, whole ? std::nullopt : std::optional(step.placement)});
+  }
+  // One that moves has its part once.
+  for (const auto& [place, keys] : node.occupants)
+    for (const JobKey& key : keys)
+      if (const LiveJob* job = node.find(key.job); job != nullptr && !starting.contains(key.job))
+        used += node.host_part(job->record, place);
+  return holds(node.host_node(), used, wanted);
+}
+
 bool is_ready(const NodeState& node, GpuId id, std::size_t i) {
   const ManagedGpu& gpu = node.gpu(id);
   const GpuStep& step = gpu.steps[i];
+  const bool starts = step.kind != GpuStep::Kind::destroy && step.kind != GpuStep::Kind::create;
+  if (starts && !host_has_room(node, std::array{PlacedStep{id, step}})) return false;
   const Steps earlier(gpu.steps.begin(), gpu.steps.begin() + static_cast<std::ptrdiff_t>(i));
   switch (step.kind) {
     case GpuStep::Kind::destroy:

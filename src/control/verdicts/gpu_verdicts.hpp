@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "control/node/node_state.hpp"
@@ -35,6 +36,9 @@ enum class MigAnswer : std::uint8_t { right, wait, switch_first };
 
 /// Whether a step of a GPU can be taken now. Steps wait for one another only where they must: a
 /// create for the destroys in front of it, a start for its instance and for those that leave it.
+/// Whether the host has room for all that these start, beside the processes that are on the node,
+/// those that are about to leave too.
+[[nodiscard]] bool host_has_room(const NodeState& node, std::span<const PlacedStep> starts);
 [[nodiscard]] bool is_ready(const NodeState& node, GpuId gpu, std::size_t step);
 
 /// Whether the step would give an idle instance, as it is, to the job of another user than had it

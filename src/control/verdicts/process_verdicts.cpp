@@ -234,7 +234,8 @@ AttemptVerdict judge_end(const LiveJob& job, std::int64_t number, const ProcessO
     verdict.why = fmt::format("{} after {}", in_words(outcome), attempt.blame->why);
     verdict.job = judge_blamed(job, attempt, fmt::format("{} {}", subject(job), verdict.why), code);
   } else {
-    const std::string why = fmt::format("{} {}", subject(job), in_words(outcome));
+    std::string why = fmt::format("{} {}", subject(job), in_words(outcome));
+    if (outcome.used_up) why += "; it may have more if it is submitted with a larger --host-memory";
     verdict.job = delayed(job, outcome.lasted, retry_or_fail(job.record, why, why, code));
   }
   return verdict;
