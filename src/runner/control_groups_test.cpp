@@ -25,7 +25,8 @@ TEST(ControlGroups, OfVersion1AreOnePerController) {
   EXPECT_EQ(places.memory, "/sys/fs/cgroup/memory/system.slice/cleaved.service");
   EXPECT_EQ(places.freezer, "/sys/fs/cgroup/freezer/a");
   EXPECT_EQ(in_words(places),
-            "stopped and killed (version 1), number of processes (version 1), memory (version 1)");
+            "stopped and killed (version 1), number of processes (version 1), memory (version 1), "
+            "CPUs (version 1)");
 }
 
 TEST(ControlGroups, OfVersion2AreOne) {
@@ -35,7 +36,8 @@ TEST(ControlGroups, OfVersion2AreOne) {
   EXPECT_EQ(places.folders(),
             (std::vector<std::string>{"/sys/fs/cgroup/system.slice/cleaved.service"}));
   EXPECT_EQ(in_words(places),
-            "killed as a whole (version 2), number of processes (version 2), memory (version 2)");
+            "killed as a whole (version 2), number of processes (version 2), memory (version 2), "
+            "CPUs (version 2)");
 }
 
 TEST(ControlGroups, OfBothVersionsAreUsedTogether) {
