@@ -184,7 +184,8 @@ TEST_F(Contained, NothingIsLeftOfOneThatEnds) {
   EXPECT_GE(end_of(key).leftovers, 2);
   EXPECT_EQ(processes_with("31416."), 0U);
   EXPECT_EQ(processes_with(stand().folder(key)), 0U);
-  EXPECT_FALSE(fs::exists(stand().users_folder(key) + "/container"));
+  EXPECT_FALSE(fs::exists(stand().folder(key) + "/container"));
+  EXPECT_EQ(fs::status(stand().users_folder(key)).permissions(), fs::perms::owner_all);
   EXPECT_FALSE(fs::exists(stand().users_folder(key) + "/container.pid"));
 }
 

@@ -70,9 +70,8 @@ void add_podman_storage(const Container& container, const ContainerPlaces& place
     argv.push_back(fmt::format("--{}={}/{}", each, places.state, each));
   const bool by_name = image_kind(container.image) == ImageKind::name;
   argv.push_back(fmt::format("--storage-driver={}", by_name ? "overlay" : "vfs"));
-  if (by_name)
-    argv.push_back(fmt::format(
-        "--storage-opt=overlay.imagestore={}/.local/share/containers/storage", container.home));
+  if (by_name && !container.home.empty())
+    argv.push_back(fmt::format("--storage-opt=overlay.imagestore={}", image_store(container.home)));
 }
 
 /// An image of podman's belongs to the user as a whole, who is number 0 in it; in a folder users
@@ -199,6 +198,10 @@ int code_said(std::string_view text) {
 const std::string_view podman_settings =
     "[engine]\ncgroup_manager = \"cgroupfs\"\nevents_logger = \"none\"\nlock_type = \"file\"\n";
 const std::string_view podman_storage = "[storage]\ndriver = \"overlay\"\n";
+
+std::string image_store(const std::string& home) {
+  return fmt::format("{}/.local/share/containers/storage", home);
+}
 
 std::vector<BindMount> mounts_of(const Container& container, const std::string& working_directory,
                                  const std::string& report) {

@@ -46,6 +46,9 @@ struct ContainerCommand {
                                                const std::string& working_directory,
                                                const std::string& report);
 
+/// Where podman keeps the images of the user with this home.
+[[nodiscard]] std::string image_store(const std::string& home);
+
 /// Where the socket for reports is in the container.
 inline constexpr std::string_view report_in_container = "/run/cleave/report";
 /// What podman reads in place of its users' and the machine's configuration.

@@ -11,7 +11,7 @@
 namespace cleave {
 namespace {
 
-const ContainerPlaces places{"/jobs/1.1/user/container", "/jobs/1.1/user/container/fs",
+const ContainerPlaces places{"/jobs/1.1/container", "/jobs/1.1/container/fs",
                              "/jobs/1.1/user/report", "/jobs/1.1/user/container.pid"};
 
 Container some_container(const std::string& image) {
@@ -67,6 +67,9 @@ TEST(ContainerCommand, AnImageByNameIsInTheUsersStoreAndReadOnly) {
         "--storage-opt=overlay.imagestore=/home/ann/.local/share/containers/storage"})
     EXPECT_TRUE(has(made.argv, each)) << each << "\n" << joined(made);
   EXPECT_FALSE(joined(made).contains("--rootfs"));
+  Container without = some_container("localhost/a:1");
+  without.home.clear();
+  EXPECT_FALSE(joined(container_command(without, some_command(), places)).contains("imagestore"));
 }
 
 TEST(ContainerCommand, MountsAndNodesAreJustThese) {
@@ -108,8 +111,8 @@ TEST(ContainerCommand, PodmanDoesNotReadTheJobsVariables) {
   EXPECT_TRUE(has(made.argv, "--env=CONTAINER_HOST=evil"));
   EXPECT_FALSE(has(made.environment, "PATH=/opt/bin"));
   EXPECT_FALSE(has(made.environment, "CONTAINER_HOST=evil"));
-  EXPECT_TRUE(has(made.environment, "HOME=/jobs/1.1/user/container/home"));
-  EXPECT_TRUE(has(made.environment, "CONTAINERS_CONF=/jobs/1.1/user/container/containers.conf"));
+  EXPECT_TRUE(has(made.environment, "HOME=/jobs/1.1/container/home"));
+  EXPECT_TRUE(has(made.environment, "CONTAINERS_CONF=/jobs/1.1/container/containers.conf"));
 }
 
 TEST(ContainerCommand, TheJobsVariablesAreStrongerThanTheInstances) {

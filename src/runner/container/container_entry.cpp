@@ -26,6 +26,10 @@ namespace {
 
 constexpr const char* control_groups = "/sys/fs/cgroup";
 
+std::string folder_above(const std::string& path) {
+  return path.substr(0, path.rfind('/'));
+}
+
 Result<void> make_folder(const std::string& path) {
   if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
     return system_error_at(path, "cannot be made");
@@ -100,9 +104,23 @@ std::vector<RootPoint> points_in(const Launch& launch, const std::string& report
   return points;
 }
 
+/// Podman opens all folders above its own for everybody, which the attempt's must not be and this
+/// user may not do: in this namespace another folder is in its place, in memory, with the user's
+/// folder in it.
+Result<void> cover_attempt(const std::string& attempt, const std::string& users) {
+  const Descriptor kept(
+      ::open_tree(AT_FDCWD, users.c_str(), OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE));
+  if (!kept) return system_error_at(users, "cannot be taken over");
+  if (::mount("tmpfs", attempt.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, "mode=711") != 0)
+    return system_error_at(attempt, "cannot be covered");
+  if (const auto made = make_folder(users); !made) return made;
+  if (::move_mount(kept.number(), "", AT_FDCWD, users.c_str(), MOVE_MOUNT_F_EMPTY_PATH) != 0)
+    return system_error_at(users, "cannot be taken over");
+  return {};
+}
+
 Result<void> make_state(const ContainerPlaces& places) {
-  if (::mount("tmpfs", places.state.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, "mode=700") != 0)
-    return system_error_at(places.state, "cannot be mounted");
+  if (const auto made = make_folder(places.state); !made) return made;
   for (const char* each : {"home", "runtime", "root", "runroot", "tmpdir", "image", "fs"})
     if (const auto made = make_folder(fmt::format("{}/{}", places.state, each)); !made) return made;
   // What programs in the container see as their root.
@@ -114,10 +132,12 @@ Result<void> make_state(const ContainerPlaces& places) {
   return {};
 }
 
-Result<void> enter_for_podman(const Launch& launch, const ContainerPlaces& places) {
+Result<void> enter_for_podman(const Launch& launch, const std::string& users,
+                              const ContainerPlaces& places) {
   const Container& container = *launch.container;
   if (const auto in = enter_namespaces(launch.uid, launch.gid); !in) return in;
   if (const auto hidden = hide_control_groups(launch.uid == 0); !hidden) return hidden;
+  if (const auto covered = cover_attempt(folder_above(users), users); !covered) return covered;
   if (const auto made = make_state(places); !made) return made;
   if (image_kind(container.image) == ImageKind::name) return {};
   const std::string image = fmt::format("{}/image", places.state);
@@ -129,23 +149,26 @@ Result<void> enter_for_podman(const Launch& launch, const ContainerPlaces& place
 
 Result<ContainerCommand> enter_container(const Launch& launch, int folder, const std::string& path,
                                          const std::vector<std::string>& environment) {
-  const Container& container = *launch.container;
+  Container container = *launch.container;
   const auto in_folder = [&](std::string_view name) { return fmt::format("{}/{}", path, name); };
   if (!leads_to(path, folder)) {
     errno = 0;
     return fail(ErrorKind::infeasible, path, "the job's user cannot reach it by its path",
                 "let others pass through the folders of the state directory (mode 0711)");
   }
-  const ContainerPlaces places{in_folder(container_folder),
-                               in_folder(fmt::format("{}/fs", container_folder)),
-                               in_folder(report_socket), in_folder(container_began_file)};
+  const std::string state = fmt::format("{}/container", folder_above(path));
+  const ContainerPlaces places{state, fmt::format("{}/fs", state), in_folder(report_socket),
+                               in_folder(container_began_file)};
   if (const auto written = write_file(in_folder(container_specification),
                                       cdi_text(container.instance, directory_name(launch.key)));
       !written)
     return std::unexpected(written.error());
-  if (const auto made = make_folder(places.state); !made) return std::unexpected(made.error());
-  if (container.by == ContainerProgram::podman)
-    if (const auto in = enter_for_podman(launch, places); !in) return std::unexpected(in.error());
+  // A user who has no images has no store of them either.
+  if (container.by == ContainerProgram::podman) {
+    if (::access(image_store(container.home).c_str(), X_OK) != 0) container.home.clear();
+    if (const auto in = enter_for_podman(launch, path, places); !in)
+      return std::unexpected(in.error());
+  }
   return container_command(
       container, {launch.argv, environment, launch.working_directory, launch.uid, launch.gid},
       places);
@@ -163,7 +186,6 @@ pid_t began_in_container(int folder) {
 
 void leave_container(int folder) {
   (void)::unlinkat(folder, container_began_file, 0);
-  (void)::unlinkat(folder, container_folder, AT_REMOVEDIR);
 }
 
 }  // namespace cleave

@@ -13,10 +13,9 @@
 
 namespace cleave {
 
-/// In the user's folder of an attempt: what container programs keep, the file that says that the
-/// job's program runs, and the specification of what the container has for its instance.
-inline constexpr const char *container_folder = "container",
-                            *container_began_file = "container.pid",
+/// In the user's folder of an attempt: the file that says that the job's program runs, and the
+/// specification of what the container has for its instance.
+inline constexpr const char *container_began_file = "container.pid",
                             *container_specification = "cdi.json";
 
 /// `folder` is the user's folder in that of the attempt and `path` its name. Returns what this
