@@ -36,8 +36,8 @@ Result<std::unique_ptr<SqliteStore>> SqliteStore::open(const std::filesystem::pa
 /// On a full disk the log stays, with the room that it holds: the next daemon writes there.
 SqliteStore::~SqliteStore() {
   witness_.sync();
-  // Closing brings the log in. Where somebody reads, the next daemon does; and on a full disk the log
-  // keeps the room that it holds.
+  // Closing brings the log in. Where somebody reads, the next daemon does; and on a full disk the
+  // log keeps the room that it holds.
   if ((reserve_ && reserve_->is_needed()) || !witness_.keep_readers_out())
     static_cast<void>(connection_.keep_log_at_close(true));
 }
