@@ -338,6 +338,7 @@ inline Result<void> FakeRunner::signal(const JobKey& key, int number) {
   outcome.code = fatal ? number : attempt.course.saved_code;
   outcome.out_of_memory.reset();
   outcome.ended_at = ends;
+  outcome.lasted = ends - outcome.began_at;
   end->first = ends;
   auto last = std::move(*end);
   std::erase_if(attempt.to_come, [&](const auto& each) {
