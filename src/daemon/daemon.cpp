@@ -182,7 +182,8 @@ class RunningDaemon {
         return {};
       }
       if (!refused) refused = file.error();
-      if (make_socket_folder(place)) break;
+      const bool may_write = ::access(place.path.parent_path().c_str(), W_OK) == 0;
+      if (may_write && make_socket_folder(place)) break;
     }
     return std::unexpected(std::move(*refused));
   }
