@@ -229,7 +229,7 @@ AttemptVerdict judge_end(const LiveJob& job, std::int64_t number, const ProcessO
     verdict.job = judge_out_of_memory(job, rules.where, *code);
   } else if (job.record.is_replica()) {
     verdict.job = judge_replica(job, outcome.lasted, fmt::format("it {}", in_words(outcome)));
-  } else if (attempt.blame && rules.now <= attempt.blame->until) {
+  } else if (attempt.blame && !outcome.used_up && rules.now <= attempt.blame->until) {
     verdict.end = AttemptEnd::lost;
     verdict.why = fmt::format("{} after {}", in_words(outcome), attempt.blame->why);
     verdict.job = judge_blamed(job, attempt, fmt::format("{} {}", subject(job), verdict.why), code);
