@@ -184,7 +184,7 @@ TEST_F(DiskOfLoop, WithLittleRoomTheOldestOfWhoKeepsMostGo) {
   EXPECT_NE(troubles().find("6 of 100 MiB free: ended jobs are forgotten"), std::string::npos);
   (void)submit(large(0, 0), 1h);
   have_room(4);
-  run(2s);
+  run(7s);
   EXPECT_EQ(kept().size(), 1U) << "the one that waits or runs";
   const auto refused = control->submit(large(0, 0), moment());
   ASSERT_FALSE(refused);

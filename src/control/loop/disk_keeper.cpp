@@ -20,6 +20,8 @@ constexpr std::size_t weighed_at_once = 2, forgotten_at_once = 8;
 constexpr std::int64_t counted_at_once = 4 << 20;  // bytes of texts
 /// Where inodes are missing: what a job frees is not known, so that so many go between two looks.
 constexpr std::size_t most_between_looks = 100;
+/// Large folders are removed in steps: what was forgotten counts as free from the beginning.
+constexpr Duration time_to_remove = std::chrono::seconds(5);
 
 }  // namespace
 
@@ -47,7 +49,7 @@ Duration DiskKeeper::next() const {
 void DiskKeeper::look() {
   look_at_ = clock_.steady() + between_looks;
   node_.disk.rooms = questions_.look();
-  freed_ = 0;
+  if (clock_.steady() >= freed_until_) freed_ = 0;
   forgotten_since_ = 0;
   if (has_dropped()) round_at_ = clock_.steady();
   // Folders go before records, and what they free may be what the store lacks.
@@ -116,6 +118,7 @@ bool DiskKeeper::forget_one(JobNumber number) {
     return true;
   }
   freed_ += bytes;
+  freed_until_ = clock_.steady() + time_to_remove;
   ++forgotten_since_;
   Forgotten& unsaid = unsaid_[forgotten->front().owner.uid];
   ++unsaid.jobs;

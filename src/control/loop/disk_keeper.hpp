@@ -93,8 +93,9 @@ class DiskKeeper {
   std::vector<DiskRoom> at_round_;  // the room when the last round began
   std::deque<JobNumber> round_;     // unfinished jobs that are still to be weighed in it
   std::optional<Weighing> weighing_;
-  std::int64_t freed_ = 0;           // by what was forgotten since the last look
-  std::size_t forgotten_since_ = 0;  // jobs, likewise
+  std::int64_t freed_ = 0;           // by what was forgotten lately
+  Duration freed_until_{};           // when that shows in what is seen of the disk
+  std::size_t forgotten_since_ = 0;  // jobs, since the last look
   std::set<JobNumber> stuck_;        // could not be forgotten, and are tried again after a while
   std::map<std::uint32_t, Forgotten> unsaid_;
 };
