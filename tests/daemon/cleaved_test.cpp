@@ -229,6 +229,43 @@ TEST(Cleaved, ASocketThatIsRemovedIsMadeAnew) {
   EXPECT_NE(::access(stand.path("run/s").c_str(), F_OK), 0);
 }
 
+/// Everybody may make folders in /tmp, also that of another user.
+TEST(Cleaved, ListensElsewhereWhereAnotherUserKeepsItsPlace) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can be two users";
+  constexpr uid_t user = 61'234, another = 61'235;
+  const std::string kept = fmt::format("/tmp/cleave-{}", user);
+  if (::mkdir(kept.c_str(), 0755) != 0) GTEST_SKIP() << kept << " is there";
+  ASSERT_EQ(::chown(kept.c_str(), another, another), 0);
+  const TemporaryFolder home;
+  ASSERT_EQ(::chown(home.path().c_str(), user, user), 0);
+  const std::string program = binary_dir() + "/bin/cleaved", log = home.path() / "log",
+                    socket = home.path() / ".local/state/cleave/run/cleaved.sock";
+  const pid_t daemon = ::fork();
+  if (daemon == 0) {
+    ::alarm(60);
+    if (::setgid(user) != 0 || ::setuid(user) != 0) ::_exit(126);
+    for (const char* each : {"XDG_RUNTIME_DIR", "XDG_STATE_HOME", "CLEAVE_SOCKET"})
+      ::unsetenv(each);
+    ::setenv("HOME", home.path().c_str(), 1);
+    ::dup2(::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600), 2);
+    ::execl(program.c_str(), "cleaved", "--simulate", "1xA100-40GB", "--instant", nullptr);
+    ::_exit(127);
+  }
+  bool over = false;
+  const bool answers = DaemonStand::until([&] {
+    over = ::waitpid(daemon, nullptr, WNOHANG) == daemon;
+    return over || RawClient(socket).connected();
+  });
+  if (!over) ::kill(daemon, SIGTERM);
+  if (!over) EXPECT_EQ(DaemonStand::ended(daemon), 0);
+  ::rmdir(kept.c_str());
+  std::ostringstream said;
+  said << std::ifstream(log).rdbuf();
+  if (over && said.str().empty()) GTEST_SKIP() << "the programs lie where other users do not come";
+  EXPECT_TRUE(answers && !over) << said.str();
+  EXPECT_NE(said.str().find("it belongs to somebody else"), std::string::npos) << said.str();
+}
+
 TEST(Cleaved, AStoreThatIsRemovedTakesNoJob) {
   DaemonStand stand;
   ASSERT_TRUE(stand.begin());
