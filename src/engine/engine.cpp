@@ -14,6 +14,9 @@ namespace {
 constexpr std::string_view no_room =
     "no GPU has room for it beside foreign instances and the fleet's own work";
 
+constexpr std::string_view too_many_slices =
+    "it asks for more compute slices than a user may hold at a time";
+
 /// What the largest instances of these GPUs have; empty if that is unknown of one.
 std::optional<MiB> most_memory_of(const Fleet& fleet) {
   MiB most;
@@ -84,7 +87,7 @@ bool Engine::servable(RequestId request) const {
   if (!several_refused_.empty() && seated_together(resolved.request)) return false;
   for (std::size_t kind = 0; kind < room_.size(); ++kind)
     if (resolved.holds[kind].meets(room_[kind]))
-      return scheduler_->serves(request) &&
+      return scheduler_->serves(request) && !scheduler_->exceeds_limits(request) &&
              (seats_alone(resolved.request) || scheduler_->seats_all(request));
   return false;
 }
@@ -179,6 +182,7 @@ std::string_view Engine::why_not_servable(RequestId request) {
     const std::string_view own = scheduler_->why_not(request);
     return own.empty() ? no_room : own;
   }
+  if (scheduler_->exceeds_limits(request)) return too_many_slices;
   if (seats_alone(asked) || scheduler_->seats_all(request)) return no_room;
   if (asked.places == 1)
     return too_many_.try_emplace(request, host_->why_never(request)).first->second;

@@ -74,6 +74,9 @@ class JobFacts {
                                                        int /*profile*/) const {
     return std::nullopt;
   }
+  /// It is stopped when it has run for so long; asked where no time is known of it, for what is in
+  /// its way until then at the latest.
+  [[nodiscard]] virtual std::optional<Duration> most_time(JobId) const { return std::nullopt; }
   /// Whether times are known of any job: what cannot do without them is refused where not.
   [[nodiscard]] virtual bool tells_times() const { return true; }
   /// Whether these times are predictions: then options that make true times wrong do nothing.

@@ -149,6 +149,10 @@ Result<std::unique_ptr<Scheduler>> make_scheduler(const SchedulerSpec& spec,
     return fail(ErrorKind::bad_usage, fmt::format("scheduler '{}'", shown(spec.text)),
                 "it keeps no GPU for the user who reserved it",
                 "full-gpu, static, scheme-b and online do");
+  if (setup.user_limits != UserLimits{} && !has_queue_options(*spec.row))
+    return fail(ErrorKind::bad_usage, fmt::format("scheduler '{}'", shown(spec.text)),
+                "it knows no limits of what a user may have at a time",
+                "adaptive, full-gpu, static, scheme-b and online do");
   auto made = spec.row->make(setup, spec.options);
   if (!made) return fail_at(fmt::format("scheduler '{}'", shown(spec.text)), made.error());
   return made;

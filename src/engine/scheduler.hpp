@@ -14,6 +14,7 @@
 #include "engine/job_facts.hpp"
 #include "model/event.hpp"
 #include "model/gpu_reservation.hpp"
+#include "model/user_limits.hpp"
 #include "placement/fleet.hpp"
 #include "placement/request_table.hpp"
 
@@ -54,7 +55,8 @@ struct Outlook {
     std::uint32_t places = 1;              // of a job of several: this is the first of them
   };
   std::optional<Kept> kept;
-  bool user_at_limit = false;     // its user has as many jobs running as the queue allows
+  bool user_at_limit = false;     // its user has as much running as the queue allows
+  std::string user_limit = {};    // then: what that is
   std::string_view order;         // what goes before the order of submission; empty: nothing
   bool waits_for_better = false;  // there is room, but a better place is expected soon
   std::string host = {};  // of what the hosts have too little left for it; empty: of nothing
@@ -96,6 +98,8 @@ class Scheduler {
   /// Whether as many places as the request asks for, where it is for several, can ever be had at a
   /// time; asked where it serves the request.
   virtual bool seats_all(RequestId /*request*/) { return true; }
+  /// Whether it needs more than any user may have at a time; asked likewise.
+  virtual bool exceeds_limits(RequestId /*request*/) { return false; }
   /// Why it does not serve it, to be read before the next event; empty where there is nothing to
   /// say.
   virtual std::string_view why_not(RequestId /*request*/) { return {}; }
@@ -123,6 +127,8 @@ struct SchedulerSetup {
   /// GPUs that are set aside beforehand; those of one GPU do not overlap. Only for schedulers that
   /// keep a queue: the others refuse them.
   std::span<const GpuReservation> reservations = {};
+  /// What each user may have at a time, beside what options of the queue say. Likewise.
+  UserLimits user_limits = {};
   /// Jobs of several places, or of whole GPUs, may come; `facts` know their gangs. Where none does,
   /// decisions are quicker.
   bool gangs = false;

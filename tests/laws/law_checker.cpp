@@ -281,22 +281,29 @@ bool LawChecker::alike(JobId a, JobId b) const {
 
 /// By looking at all that run.
 void LawChecker::check_user(const RunEvent& event) {
-  if (!options_.user_jobs) return;
+  if (!options_.user_jobs && !options_.user_slices) return;
   const auto owner = [&](JobId job) {
     const JobDetails* details = workload_.details_of(workload_.jobs[index(job)]);
     return details == nullptr ? std::pair<std::optional<std::string>, std::optional<std::string>>()
                               : std::pair(details->account, details->user);
   };
   std::set<JobId> jobs;
-  const auto add = [&](JobId job) {
-    if (owner(job) == owner(*event.job)) jobs.insert(job);
+  std::int64_t slices = 0;
+  const auto add = [&](JobId job, std::int64_t held) {
+    if (owner(job) != owner(*event.job)) return;
+    jobs.insert(job);
+    slices += held;
   };
-  for (const Gpu& gpu : gpus_) {
-    if (gpu.whole) add(*gpu.whole);
-    for (const Instance& each : gpu.instances) std::ranges::for_each(each.jobs, add);
+  for (std::size_t i = 0; i < gpus_.size(); ++i) {
+    const Geometry& rules = geometry(static_cast<GpuId>(i));
+    if (gpus_[i].whole) add(*gpus_[i].whole, rules.model().compute.value);
+    for (const Instance& each : gpus_[i].instances)
+      for (const JobId job : each.jobs) add(job, rules[each.placement].profile->compute.value);
   }
-  if (std::ssize(jobs) > *options_.user_jobs)
+  if (options_.user_jobs && std::ssize(jobs) > *options_.user_jobs)
     violation(event, fmt::format("its user has {} jobs then", jobs.size()));
+  if (options_.user_slices && slices > *options_.user_slices)
+    violation(event, fmt::format("its user holds {} compute slices then", slices));
 }
 
 void LawChecker::check_memory(const RunEvent& event) {
@@ -331,7 +338,7 @@ void LawChecker::started(const RunEvent& event) {
   event.placement ? started_on_instance(event) : started_on_whole_gpu(event, gpu);
   if (event.placement && std::holds_alternative<WholeGpu>(request_of(event).wanted))
     violation(event, "it asks for a whole GPU");
-  if (account.here == 0) check_user(event);
+  check_user(event);
   check_reserved(event);
   account.seats[event.rank.value_or(0)] = {true, *event.gpu, event.placement};
   const auto known = speed(*event.job, *event.gpu, event.placement);

@@ -46,6 +46,8 @@ struct LawOptions {
   std::optional<std::size_t> overtakes = {};
   // A user, of one account, has no more jobs running.
   std::optional<std::int64_t> user_jobs{};
+  // Nor do they hold more compute slices, when one of them starts.
+  std::optional<std::int64_t> user_slices{};
   // Only batches make room for others, no more often than this each.
   std::optional<std::int64_t> most_evictions{};
   // A batch is checkpointed or moved no more often within an hour, and checkpointed only if it may

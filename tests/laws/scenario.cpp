@@ -373,6 +373,7 @@ constexpr std::pair<std::string_view, std::string_view> further_of_queues[] = {
     {"depth", "1|5|20|50"},
     {"half-life", "10|100000"},
     {"user-jobs", "1|3|all|all"},
+    {"user-slices", "4|9|all|all"},
 };
 
 std::string_view values_of(const SchedulerRow& row, const OptionRow& option) {
@@ -409,6 +410,7 @@ LawOptions Scenario::laws(const SchedulerSpec& spec) const {
   // Partitions by predicted times differ between jobs that ask for the same, and so do users.
   const bool users =
       (spec.options.contains("user-jobs") && !is("user-jobs", "all")) ||
+      (spec.options.contains("user-slices") && !is("user-slices", "all")) ||
       (spec.options.contains("order") && spec.options.find("order")->second.contains("fair-share"));
   // Backfill prefers the shorter of two that ask for the same, and jobs that have waited for long
   // wait by other rules than those that have not.
@@ -446,6 +448,7 @@ LawOptions Scenario::laws(const SchedulerSpec& spec) const {
           .by_speed = spec.row->name == "adaptive",
           .overtakes = overtakes,
           .user_jobs = limit("user-jobs"),
+          .user_slices = limit("user-slices"),
           .most_evictions = most_evictions,
           .most_disruptions = disruptions,
           .reservations = reserves ? options.reservations : std::vector<GpuReservation>(),

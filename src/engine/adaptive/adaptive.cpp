@@ -123,6 +123,7 @@ class Adaptive final : public Scheduler, private QueueHost {
   void ends_soon(JobId job) const override { books_.seats.leaves_soon(job); }
   void frees_soon(GpuId gpu) const override { books_.seats.frees_soon(gpu); }
   bool seats_all(RequestId request) override { return queue_.could_seat(*this, request); }
+  bool exceeds_limits(RequestId request) override { return queue_.exceeds_limits(*this, request); }
 
  private:
   [[nodiscard]] std::string_view why_size(JobId job) const {
@@ -639,7 +640,7 @@ Result<std::unique_ptr<Scheduler>> make_adaptive(const SchedulerSetup& setup,
   const auto patience = in.count("patience", 1, 1'000'000);
   const auto disruptions = in.count("disruptions", 0, 1000);
   if (in.error()) return std::unexpected(*in.error());
-  auto rules = queue_rules(options, setup.reservations);
+  auto rules = queue_rules(options, setup.reservations, setup.user_limits);
   if (!rules) return std::unexpected(rules.error());
   return std::make_unique<Adaptive>(setup, std::move(*rules), static_cast<std::uint64_t>(patience),
                                     static_cast<std::size_t>(disruptions));

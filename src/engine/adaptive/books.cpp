@@ -12,6 +12,7 @@ Books::Books(const SchedulerSetup& at_first, const QueueRules& rules, std::size_
       requests(&at_first.requests),
       facts(at_first.facts),
       strict(rules.by_user() || rules.by_deadline || (at_first.kinds && !rules.by_kind)),
+      by_slices(rules.user.slices.has_value()),
       advance(rules.advance),
       disruptions(most_disruptions),
       seats(at_first.fleet),
@@ -19,6 +20,14 @@ Books::Books(const SchedulerSetup& at_first, const QueueRules& rules, std::size_
       kept(at_first.fleet.size()),
       loads(at_first.fleet.size()) {
   for (std::size_t i = 0; i < at_first.fleet.size(); ++i) load_changed(static_cast<GpuId>(i));
+}
+
+PlacementSet Books::no_larger(JobId job, GpuId gpu, PlacementSet places) const {
+  if (!by_slices || !seats.seated(job) || seats[job].whole) return places;
+  const int has = geometry(seats[job].gpu)[seats[job].placement].profile->compute.value;
+  for (const PlacementId place : places)
+    if (geometry(gpu)[place].profile->compute.value > has) places.erase(place);
+  return places;
 }
 
 const Geometry& Books::geometry(GpuId gpu) const {

@@ -37,6 +37,8 @@ struct Books {
   /// Whether the job is a batch with one instance: those are sized here.
   [[nodiscard]] bool sized_here(Waiting job) const;
   [[nodiscard]] bool may_be_disrupted(JobId job) const;
+  /// Of these placements of the GPU those that a job that runs may have, or all for one that waits.
+  [[nodiscard]] PlacementSet no_larger(JobId job, GpuId gpu, PlacementSet places) const;
   /// It is stopped or moved now.
   void disrupt(JobId job);
   /// Whether the plan for its GPU has no say about a job that runs.
@@ -49,7 +51,8 @@ struct Books {
   SchedulerSetup setup;
   const RequestTable* requests;
   const JobFacts* facts;
-  bool strict;  // the queue has a say in the order of all jobs
+  bool strict;     // the queue has a say in the order of all jobs
+  bool by_slices;  // users have a limit of slices: no job that runs is given more of them
   std::vector<GpuReservation> advance;
   std::size_t disruptions;
   Seats seats;

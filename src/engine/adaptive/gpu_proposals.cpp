@@ -36,7 +36,9 @@ PlanJob GpuProposals::as_running(JobId job, GpuId gpu, std::int64_t base) {
   as.worth = weighed(job, base);
   as.speed = books_.ledger.speeds(job)[books_.kind(gpu)];
   as.at = books_.seats[job].placement;
-  as.allowed = books_.hosted(job, gpu, known.allowed[books_.kind(gpu)] - books_.blocked(gpu)) |
+  as.allowed = books_.no_larger(
+                   job, gpu,
+                   books_.hosted(job, gpu, known.allowed[books_.kind(gpu)] - books_.blocked(gpu))) |
                PlacementSet::of(*as.at);
   as.may_stop = known.stops && may;
   as.moves_live = known.live && may;
@@ -50,7 +52,8 @@ PlanJob GpuProposals::as_newcomer(JobId job, GpuId gpu, std::int64_t base) {
   PlanJob as;
   as.worth = weighed(job, base);
   as.speed = books_.ledger.speeds(job)[books_.kind(gpu)];
-  as.allowed = books_.hosted(job, gpu, known.allowed[books_.kind(gpu)] - books_.blocked(gpu));
+  as.allowed = books_.no_larger(
+      job, gpu, books_.hosted(job, gpu, known.allowed[books_.kind(gpu)] - books_.blocked(gpu)));
   as.checkpoint_s = books_.ledger.mean_checkpoint_s();
   // One that runs elsewhere is saved and restored, unless a replica takes over; one that was saved
   // is restored only.

@@ -19,8 +19,9 @@ std::optional<Duration> Holders::time_of(JobId job, Spot spot) const {
   const Geometry& rules = geometry(spot.gpu);
   const Profile& profile =
       spot.placement ? *rules[*spot.placement].profile : rules.model().largest();
-  return facts_->time_on(job, kind(spot.gpu),
-                         static_cast<int>(&profile - rules.model().profiles.data()));
+  const auto time = facts_->time_on(job, kind(spot.gpu),
+                                    static_cast<int>(&profile - rules.model().profiles.data()));
+  return time ? time : facts_->most_time(job);
 }
 
 void Holders::start(JobId job, Spot spot, Instant now) {

@@ -46,10 +46,18 @@ void read_shares(OptionReader& in, QueueRules& rules) {
   if (!rules.by_share) in.refuse("shares", "they need order=fair-share");
 }
 
+/// The lower of this option and what is there.
+template <class Count>
+void read_limit(OptionReader& in, const char* option, std::optional<Count>& limit) {
+  if (in.is(option, "all")) return;
+  const auto read = static_cast<Count>(in.count(option, 1, 1'000'000'000));
+  limit = std::min(limit.value_or(read), read);
+}
+
 }  // namespace
 
-Result<QueueRules> queue_rules(const OptionTexts& options,
-                               std::span<const GpuReservation> advance) {
+Result<QueueRules> queue_rules(const OptionTexts& options, std::span<const GpuReservation> advance,
+                               const UserLimits& most) {
   OptionReader in(options);
   QueueRules rules;
   rules.advance.assign(advance.begin(), advance.end());
@@ -60,8 +68,9 @@ Result<QueueRules> queue_rules(const OptionTexts& options,
   rules.depth = static_cast<std::size_t>(in.count("depth", 1, 1'000'000'000));
   rules.half_life = in.seconds("half-life", 1, 1e9);
   read_shares(in, rules);
-  if (!in.is("user-jobs", "all"))
-    rules.user_jobs = static_cast<std::size_t>(in.count("user-jobs", 1, 1'000'000'000));
+  rules.user = most;
+  read_limit(in, "user-jobs", rules.user.jobs);
+  read_limit(in, "user-slices", rules.user.slices);
   rules.by_kind = in.is("kinds", "on");
   if (!in.is("evict", "off"))
     rules.evictions = static_cast<std::uint32_t>(in.count("evict", 1, 1'000'000));

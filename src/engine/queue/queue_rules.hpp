@@ -14,6 +14,7 @@
 
 #include "base/options.hpp"
 #include "model/gpu_reservation.hpp"
+#include "model/user_limits.hpp"
 
 namespace cleave {
 
@@ -32,14 +33,16 @@ struct QueueRules {
   Duration half_life{};   // of what was used, for by_share
   /// By ACCOUNT, USER, or ACCOUNT/USER; 1 for those that are not named.
   std::map<std::string, double, std::less<>> shares;
-  std::optional<std::size_t> user_jobs;  // a user's of one account, at a time
-  std::vector<GpuReservation> advance;   // by when they begin; not by an option
+  UserLimits user;                      // a user's of one account, at a time
+  std::vector<GpuReservation> advance;  // by when they begin; not by an option
   bool by_kind = true;  // where there are services and leases, these go before batches
   /// How often a batch is stopped for them at most; 0: never.
   std::uint32_t evictions = 0;
 
   /// Whether the jobs of different users are told apart.
-  [[nodiscard]] bool by_user() const { return by_share || user_jobs || !advance.empty(); }
+  [[nodiscard]] bool by_user() const {
+    return by_share || user.jobs || user.slices || !advance.empty();
+  }
   /// First come first served, by priority, and nothing else.
   [[nodiscard]] bool plain() const {
     return !by_user() && !by_deadline && backfill == Backfill::none;
@@ -65,6 +68,8 @@ inline constexpr std::array queue_options = {
               "others"},
     OptionRow{"user-jobs", "COUNT or all", "all",
               "how many jobs of a user, on one account, may run at a time"},
+    OptionRow{"user-slices", "COUNT or all", "all",
+              "how many compute slices the running jobs of a user, on one account, may hold"},
     OptionRow{"kinds", "on|off", "on",
               "on: of one priority, services go first, then leases, then batches"},
     OptionRow{"evict", "COUNT or off", "3",
@@ -81,8 +86,10 @@ constexpr auto with_queue_options(const OptionRow (&own)[count]) {
   return all;
 }
 
-/// Reads them. `advance`: GPUs that are set aside beforehand.
+/// Reads them. `advance`: GPUs that are set aside beforehand; `most`: limits of users beside those
+/// of the options, of which the lower hold.
 [[nodiscard]] Result<QueueRules> queue_rules(const OptionTexts& options,
-                                             std::span<const GpuReservation> advance = {});
+                                             std::span<const GpuReservation> advance = {},
+                                             const UserLimits& most = {});
 
 }  // namespace cleave

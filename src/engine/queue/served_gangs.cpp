@@ -92,7 +92,7 @@ Room ServedQueue::left_to_gang(const Group& group, QueueHost& host, GpuId gpu, I
                                const Seating& seating) {
   const auto reserved = reserved_on_.find(gpu);
   if (reserved == reserved_on_.end() && seating.own_alone) return {};
-  Room left = gangs_->free_on(gpu, host.room_now(gpu, group.job.request));
+  Room left = gangs_->free_on(gpu, room_now(group, host, gpu));
   left = within(group.job.job, gpu, left, seating.longest);
   if (reserved == reserved_on_.end()) return left;
   bool own = false;
@@ -113,8 +113,8 @@ GangRoom ServedQueue::room_for_gang(const Group& group, QueueHost& host, Instant
     const Room left = left_to_gang(group, host, gpu, now, seating);
     room.set(gpu, gangs_->most(gpu, left, gangs_->held(gpu)));
   };
-  // Where nothing is kept, the room of the slowest is that of all.
-  const bool known = slowest && !seating.own_alone;
+  // Where nothing is kept, the room of the slowest is that of all users that have no limit.
+  const bool known = slowest && !seating.own_alone && !rules_.user.slices;
   GangRoom room = known ? gangs_->free(group.job.request, host) : GangRoom(gangs_->nodes());
   if (known || seating.own_alone) {
     for (const auto& [gpu, reservations] : reserved_on_) look_at(room, gpu);
@@ -131,7 +131,13 @@ std::optional<ServedQueue::Seating> ServedQueue::seating_for(const Group& group,
   if (!free.fits(asked.places, asked.together)) return std::nullopt;
   if (reserved_on_.empty() && !hosts_) {
     if (own_alone) return std::nullopt;
-    return Seating{free.choose(asked.places, asked.together), std::nullopt};
+    if (!rules_.user.slices)
+      return Seating{free.choose(asked.places, asked.together), std::nullopt};
+    Seating seating;
+    const GangRoom room = room_for_gang(group, host, now, seating, false);
+    if (!room.fits(asked.places, asked.together)) return std::nullopt;
+    seating.shares = room.choose(asked.places, asked.together);
+    return seating;
   }
   const std::vector<GangTime> times = times_of(group.job, host);
   for (const bool own : {true, false}) {
@@ -184,7 +190,7 @@ bool ServedQueue::start_gang(Group& group, QueueHost& host, Instant now, bool ow
 /// What of the GPU is expected to be free for it from then on, for as long as it takes.
 Room ServedQueue::free_at(const Group& group, QueueHost& host, GpuId gpu, GangTime longest,
                           Instant at, Instant now) {
-  const Room all = within(group.job.job, gpu, offered(host, gpu, group.job.request), longest);
+  const Room all = within(group.job.job, gpu, room_now(group, host, gpu), longest);
   const auto reserved = reserved_on_.find(gpu);
   const auto free = [&](Spot spot) {
     if (holders_.free_from(spot, now) > at) return false;
@@ -245,7 +251,7 @@ std::optional<ServedQueue::GangPlan> ServedQueue::earliest_together(const Group&
                                                                     Instant now) {
   const RequestId request = group.job.request;
   const Request& asked = (*requests_)[request].request;
-  const bool known = slowest && ends_;
+  const bool known = slowest && ends_ && !rules_.user.slices;
   GangRoom room = known ? gangs_->free(request, host) : GangRoom(gangs_->nodes());
   const auto look_at = [&](GpuId gpu, Instant at) {
     const Room free = free_at(group, host, gpu, longest, at, now);
@@ -297,7 +303,7 @@ std::optional<ServedQueue::GangPlan> ServedQueue::fewest_in_the_way(const Group&
                                                                     QueueHost& host) {
   const RequestId request = group.job.request;
   auto spots = gangs_->least_in_the_way((*requests_)[request].request, [&](GpuId gpu) {
-    Room kept = offered(host, gpu, request);
+    Room kept = room_now(group, host, gpu);
     kept.whole = kept.whole && may_be_kept({gpu, std::nullopt});
     for (const PlacementId id : kept.placements)
       if (!may_be_kept({gpu, id})) kept.placements.erase(id);
@@ -308,7 +314,7 @@ std::optional<ServedQueue::GangPlan> ServedQueue::fewest_in_the_way(const Group&
   return GangPlan{never, std::move(*spots)};
 }
 
-bool ServedQueue::reserve_gang(const Group& group, QueueHost& host, Instant now) {
+bool ServedQueue::reserve_gang(Group& group, QueueHost& host, Instant now) {
   const Waiting job = group.job;
   std::optional<GangPlan> best;
   const std::vector<GangTime> times = times_of(job, host);
@@ -321,8 +327,10 @@ bool ServedQueue::reserve_gang(const Group& group, QueueHost& host, Instant now)
   GangTime slowest = Duration{};
   for (const Spot spot : best->spots)
     if (const GangTime time = time_of(job.job, spot); longer(time, slowest)) slowest = time;
-  for (const Spot spot : best->spots)
+  for (const Spot spot : best->spots) {
     keep({job, spot, best->from, later(best->from, slowest)}, host);
+    group.kept += slices_of(spot);
+  }
   return true;
 }
 

@@ -69,7 +69,7 @@ std::optional<Spot> ServedQueue::spot_by_hosts(const Group& group, QueueHost& ho
   std::vector<GpuId> left_out;
   for (std::size_t i = 0; i < holders_.gpus(); ++i) {
     const auto gpu = static_cast<GpuId>(i);
-    const Room all = host.room_now(gpu, job.request);
+    const Room all = allowed(group, gpu, host.room_now(gpu, job.request));
     if (all.empty()) continue;
     const Room left = reserved_on_.contains(gpu) ? left_by_reservations(group, gpu, all, now)
                                                  : hosted(job, gpu, free_room(gpu, all), now);
@@ -82,7 +82,7 @@ std::optional<Spot> ServedQueue::spot_by_hosts(const Group& group, QueueHost& ho
   }
   const auto found = host.find(job);
   for (const GpuId gpu : left_out) host.set_aside(gpu, false);
-  if (found && host_takes(job, *found, now)) return found;
+  if (found && has_slices_for(group, *found) && host_takes(job, *found, now)) return found;
   for (const auto& [gpu, left] : rest)
     if (const auto spot = host.find_on(job, gpu, left); spot && host_takes(job, *spot, now))
       return spot;
@@ -110,7 +110,7 @@ std::optional<Reservation> ServedQueue::earliest_hosted(const Group& group, Queu
   std::optional<SpotRank> best;
   for (std::size_t i = 0; i < holders_.gpus(); ++i) {
     const auto gpu = static_cast<GpuId>(i);
-    const Room there = offered(host, gpu, job.request);
+    const Room there = room_now(group, host, gpu);
     const Geometry& geometry = holders_.geometry(gpu);
     const auto look_at = [&](Spot spot, int slices) {
       const Instant from = hosted_start(group, spot, holders_.free_from(spot, now), now);
@@ -213,7 +213,7 @@ std::optional<ServedQueue::GangPlan> ServedQueue::spots_within_hosts(const Group
                                                                      QueueHost& host) {
   const RequestId request = group.job.request;
   const auto kept = [&](GpuId gpu) {
-    return filtered(gpu, offered(host, gpu, request), [&](Spot at) { return may_be_kept(at); });
+    return filtered(gpu, room_now(group, host, gpu), [&](Spot at) { return may_be_kept(at); });
   };
   GangRoom ever(gangs_->nodes());
   for (std::size_t i = 0; i < gangs_->gpus(); ++i) {

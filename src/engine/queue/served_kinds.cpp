@@ -37,7 +37,7 @@ std::optional<ServedQueue::Way> ServedQueue::best_way(const Group& group, QueueH
   };
   for (std::size_t i = 0; i < holders_.gpus(); ++i) {
     const auto gpu = static_cast<GpuId>(i);
-    const Room room = offered(host, gpu, group.job.request);
+    const Room room = room_now(group, host, gpu);
     if (room.whole) consider({gpu, std::nullopt});
     for (const PlacementId placement : room.placements) consider({gpu, placement});
   }
@@ -65,6 +65,7 @@ bool ServedQueue::make_room(Group& group, QueueHost& host, Instant now,
     keep({group.job, way->spot, way->from, later(way->from, time_of(group.job.job, way->spot))},
          host);
     ++group.reserved;
+    group.kept += slices_of(way->spot);
   }
   ++group.next;
   return true;
@@ -92,6 +93,10 @@ std::optional<Spot> ServedQueue::resized(QueueHost& host, Waiting lease, Spot fr
   const auto spot = host.find(lease);
   if (!spot || !spot->placement || reserved(spot->gpu)) return std::nullopt;
   if (!host_takes(lease, *spot, now, true)) return std::nullopt;
+  const std::int64_t more = slices_of(*spot) - slices_of(from);
+  const Group* group = known_group_of(lease.job);
+  if (rules_.user.slices && more > 0 && group->held + more > *rules_.user.slices)
+    return std::nullopt;
   const auto memory = [&](Spot at) {
     return holders_.geometry(at.gpu)[*at.placement].profile->memory;
   };

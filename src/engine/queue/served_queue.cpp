@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/format.hpp"
+
 namespace cleave {
 
 namespace {
@@ -19,14 +21,16 @@ ServedQueue::ServedQueue(const SchedulerSetup& setup, QueueRules rules)
     : rules_(std::move(rules)),
       plain_(rules_.plain() && !setup.gangs && !setup.kinds && setup.host == nullptr),
       holds_(rules_.backfill != Backfill::none || !rules_.advance.empty() || setup.gangs ||
-             setup.kinds || setup.host != nullptr),
+             setup.kinds || setup.host != nullptr || rules_.user.slices),
       facts_(setup.facts),
       requests_(&setup.requests),
       holders_(setup.fleet, setup.facts),
       shares_(rules_) {
   if (setup.host != nullptr) hosts_.emplace(*setup.host, holders_);
   const bool fixed = facts_ == nullptr || !facts_->expects_anew();
-  if (rules_.backfill != Backfill::none && setup.use_index && fixed && !hosts_)
+  // With a limit of slices, what a job may have differs by user.
+  if (rules_.backfill != Backfill::none && setup.use_index && fixed && !hosts_ &&
+      !rules_.user.slices)
     index_.emplace(holders_);
   if (setup.gangs) gangs_.emplace(setup.fleet, setup.requests, holders_);
   if (index_ && gangs_) ends_.emplace(holders_);
@@ -84,8 +88,10 @@ void ServedQueue::charge(JobId job, std::size_t group, std::span<const Spot> spo
   if (!rules_.by_user()) return;
   std::int64_t slices = 0;
   for (const Spot spot : spots) slices += slices_of(spot);
-  const auto [charged, fresh] = charged_.try_emplace(job, Charge{group, 0});
+  const auto [charged, fresh] = charged_.try_emplace(job, Charge{.group = group});
   charged->second.slices += slices;
+  charged->second.held += slices;
+  groups_[group].held += slices;
   if (fresh) ++groups_[group].running;
   shares_.hold(groups_[group].member, slices, now);
 }
@@ -96,6 +102,7 @@ void ServedQueue::discharge(JobId job, Instant now) {
   if (charged == charged_.end()) return;
   Group& group = groups_[charged->second.group];
   --group.running;
+  group.held -= charged->second.held;
   shares_.release(group.member, charged->second.slices, now);
   charged_.erase(charged);
 }
@@ -128,6 +135,10 @@ void ServedQueue::moved(JobId job, Spot to) {
   if (const auto gpu = holders_.gpu_of(job)) room_changed(*gpu);
   holders_.move(job, to);
   room_changed(to.gpu);
+  const auto charged = charged_.find(job);
+  if (charged == charged_.end()) return;
+  groups_[charged->second.group].held += slices_of(to) - charged->second.held;
+  charged->second.held = slices_of(to);
 }
 
 void ServedQueue::room_changed(GpuId gpu) {
@@ -144,8 +155,66 @@ std::int64_t ServedQueue::slices_of(Spot spot) const {
 
 // Whose turn it is.
 
-bool ServedQueue::at_limit(const Group& group) const {
-  return rules_.user_jobs && group.running + group.reserved >= *rules_.user_jobs;
+bool ServedQueue::at_limit(const Group& group, Waiting job, bool kept_too) const {
+  const auto& [jobs, slices] = rules_.user;
+  if (jobs && group.running + (kept_too ? group.reserved : 0) >= *jobs) return true;
+  return slices && group.held + (kept_too ? group.kept : 0) + known_least(job.request) > *slices;
+}
+
+std::int64_t ServedQueue::known_least(RequestId request) const {
+  return index(request) < least_.size() ? least_[index(request)] : 0;
+}
+
+std::int64_t ServedQueue::least_slices(QueueHost& host, RequestId request) {
+  if (const std::int64_t known = known_least(request); known > 0) return known;
+  std::optional<std::int64_t> least;
+  const auto consider = [&](Spot spot) {
+    const std::int64_t slices = slices_of(spot);
+    least = std::min(least.value_or(slices), slices);
+  };
+  for (std::size_t i = 0; i < holders_.gpus(); ++i) {
+    const auto gpu = static_cast<GpuId>(i);
+    const Room room = host.room(gpu, request);
+    if (room.whole) consider({gpu, std::nullopt});
+    for (const PlacementId placement : room.placements) consider({gpu, placement});
+  }
+  if (least_.size() <= index(request)) least_.resize(index(request) + 1);
+  return least_[index(request)] =
+             least.value_or(0) * std::int64_t{(*requests_)[request].request.places};
+}
+
+bool ServedQueue::exceeds_limits(QueueHost& host, RequestId request) {
+  return rules_.user.slices && least_slices(host, request) > *rules_.user.slices;
+}
+
+bool ServedQueue::has_slices_for(const Group& group, Spot spot) const {
+  return !rules_.user.slices || group.held + group.kept + slices_of(spot) <= *rules_.user.slices;
+}
+
+/// Each of several places has the same part of what is left.
+Room ServedQueue::allowed(const Group& group, GpuId gpu, Room room) const {
+  if (!rules_.user.slices) return room;
+  const std::int64_t left = (*rules_.user.slices - group.held - group.kept) /
+                            std::int64_t{(*requests_)[group.job.request].request.places};
+  if (room.whole && slices_of({gpu, std::nullopt}) > left) room.whole = false;
+  for (const PlacementId placement : room.placements)
+    if (slices_of({gpu, placement}) > left) room.placements.erase(placement);
+  return room;
+}
+
+Room ServedQueue::room_now(const Group& group, QueueHost& host, GpuId gpu) const {
+  return allowed(group, gpu, offered(host, gpu, group.job.request));
+}
+
+/// Where the one that the host would choose is larger than the user's limit allows.
+std::optional<Spot> ServedQueue::smaller_spot(const Group& group, QueueHost& host) const {
+  for (std::size_t i = 0; i < holders_.gpus(); ++i) {
+    const auto gpu = static_cast<GpuId>(i);
+    if (reserved_on_.contains(gpu)) continue;
+    const Room room = free_room(gpu, room_now(group, host, gpu));
+    if (!room.empty()) return host.find_on(group.job, gpu, room);
+  }
+  return std::nullopt;
 }
 
 bool ServedQueue::before(const Group& a, const Group& b, Instant now) const {
@@ -158,12 +227,16 @@ bool ServedQueue::before(const Group& a, const Group& b, Instant now) const {
   return turn_a < turn_b;
 }
 
-ServedQueue::Group* ServedQueue::next_group(Instant now, bool owners_alone) {
+ServedQueue::Group* ServedQueue::next_group(QueueHost& host, Instant now, bool owners_alone) {
   Group* best = nullptr;
-  for (Group& group : groups_)
-    if (group.next < group.jobs.size() && !at_limit(group) &&
-        (!owners_alone || owns_now(group, now)) && (best == nullptr || before(group, *best, now)))
+  for (Group& group : groups_) {
+    if (group.next >= group.jobs.size()) continue;
+    const Waiting job = group.jobs[group.next];
+    if (rules_.user.slices) least_slices(host, job.request);
+    if (!at_limit(group, job, true) && (!owners_alone || owns_now(group, now)) &&
+        (best == nullptr || before(group, *best, now)))
       best = &group;
+  }
   if (best != nullptr) best->job = best->jobs[best->next];
   return best;
 }
@@ -210,20 +283,20 @@ void ServedQueue::serve(QueueHost& host, Instant now, std::vector<Command>& comm
   forget_kept_of_hosts();
   kept_ = without_room_ = 0;
   ++looks_;
-  for (Group& group : groups_) group.next = group.reserved = 0;
+  for (Group& group : groups_) {
+    group.next = group.reserved = 0;
+    group.kept = 0;
+  }
   take_advance(host, now, commands);
   const std::size_t most = rules_.backfill == Backfill::none           ? 0
                            : rules_.backfill == Backfill::conservative ? rules_.depth
                                                                        : 1;
   std::size_t seen = 0, reserved = 0;  // jobs
-  while (Group* group = next_group(now, false)) {
+  while (Group* group = next_group(host, now, false)) {
     if (start_next(*group, host, now, false, commands)) continue;
     if (evictions_ && make_room(*group, host, now, commands)) continue;
     if (most == 0) break;
-    if (reserved < most && reserve(*group, host, now)) {
-      ++group->reserved;
-      ++reserved;
-    }
+    if (reserved < most && reserve(*group, host, now)) ++reserved;
     ++group->next;
     if (++seen == rules_.depth) break;
   }
@@ -235,7 +308,7 @@ void ServedQueue::serve(QueueHost& host, Instant now, std::vector<Command>& comm
 /// What is theirs now does not wait for the jobs before them.
 void ServedQueue::start_owners(QueueHost& host, Instant now, std::vector<Command>& commands) {
   for (std::size_t seen = 0; seen < rules_.depth;) {
-    Group* group = next_group(now, true);
+    Group* group = next_group(host, now, true);
     if (group == nullptr) return;
     if (start_next(*group, host, now, true, commands)) continue;
     ++group->next;
@@ -246,7 +319,7 @@ void ServedQueue::start_owners(QueueHost& host, Instant now, std::vector<Command
 std::optional<Spot> ServedQueue::spot_on(const Group& group, GpuId gpu, QueueHost& host,
                                          Instant now) {
   const Waiting job = group.job;
-  const Room left = left_by_reservations(group, gpu, host.room_now(gpu, job.request), now);
+  const Room left = left_by_reservations(group, gpu, room_now(group, host, gpu), now);
   return left.empty() ? std::nullopt : host.find_on(job, gpu, left);
 }
 
@@ -260,9 +333,11 @@ std::optional<Spot> ServedQueue::spot_for(const Group& group, QueueHost& host, I
   const Waiting job = group.job;
   Tried& tried = tried_with(job.request);
   if (!tried.in_vain) {
-    if (const auto spot = host.find(job)) return spot;
+    const auto spot = host.find(job);
+    if (spot && has_slices_for(group, *spot)) return spot;
+    if (const auto smaller = spot ? smaller_spot(group, host) : spot) return smaller;
     // Whether a job would rather offload is its own matter.
-    tried.in_vain = !(*requests_)[job.request].request.offload;
+    tried.in_vain = !spot && !(*requests_)[job.request].request.offload;
   }
   if (tried.full_with == kept_) return std::nullopt;
   bool full = true;
@@ -382,11 +457,11 @@ std::optional<Reservation> ServedQueue::earliest(const Group& group, QueueHost& 
   } else {
     for (std::size_t i = 0; i < holders_.gpus(); ++i)
       if (const auto gpu = static_cast<GpuId>(i); !reserved_on_.contains(gpu))
-        consider(EarliestSpots::best_on(holders_, gpu, host.room_now(gpu, job.request), now));
+        consider(EarliestSpots::best_on(holders_, gpu, room_now(group, host, gpu), now));
   }
   // And the others.
   for (const auto& [gpu, reservations] : reserved_on_) {
-    const Room there = host.room_now(gpu, job.request);
+    const Room there = room_now(group, host, gpu);
     const Geometry& geometry = holders_.geometry(gpu);
     const auto look_at = [&](Spot spot, int slices) {
       const Instant from = earliest_start(group, spot, holders_.free_from(spot, now));
@@ -412,11 +487,18 @@ bool ServedQueue::may_be_kept(Spot spot) const {
   });
 }
 
-bool ServedQueue::reserve(const Group& group, QueueHost& host, Instant now) {
-  if (together(group.job)) return reserve_gang(group, host, now);
+bool ServedQueue::reserve(Group& group, QueueHost& host, Instant now) {
+  if (together(group.job)) {
+    if (!reserve_gang(group, host, now)) return false;
+    ++group.reserved;
+    return true;
+  }
   const auto reservation = earliest(group, host, now);
-  if (reservation) keep(*reservation, host);
-  return reservation.has_value();
+  if (!reservation) return false;
+  keep(*reservation, host);
+  ++group.reserved;
+  group.kept += slices_of(reservation->spot);
+  return true;
 }
 
 void ServedQueue::keep(const Reservation& reservation, QueueHost& host) {
@@ -447,6 +529,20 @@ void ServedQueue::forget_reservations(QueueHost& host) {
   known_job_.reset();
 }
 
+/// What its user has as much of as is allowed beside such a job; empty: nothing.
+std::string ServedQueue::limit_in_words(const Group& group, JobId job) const {
+  const auto& [jobs, slices] = rules_.user;
+  if (jobs && group.running >= *jobs)
+    return fmt::format("its user has as many jobs running as the queue allows ({})", *jobs);
+  if (!slices) return {};
+  for (std::size_t i = 0; i < group.jobs.size(); ++i) {
+    if (group.jobs[i].job != job) continue;
+    if (!at_limit(group, group.jobs[i], false)) return {};
+    return fmt::format("its user may hold {} compute slices, and has {}", *slices, group.held);
+  }
+  return {};
+}
+
 Outlook ServedQueue::outlook(JobId job) const {
   Outlook outlook;
   const auto reservation =
@@ -459,8 +555,8 @@ Outlook ServedQueue::outlook(JobId job) const {
         reservations(), job, [](const Reservation& each) { return each.job.job; }));
   }
   const Group* group = known_group_of(job);
-  outlook.user_at_limit =
-      group != nullptr && rules_.user_jobs && group->running >= *rules_.user_jobs;
+  if (group != nullptr) outlook.user_limit = limit_in_words(*group, job);
+  outlook.user_at_limit = !outlook.user_limit.empty();
   outlook.order = rules_.by_share && rules_.by_deadline ? "fair share and deadline"
                   : rules_.by_share                     ? "fair share"
                   : rules_.by_deadline                  ? "deadline"

@@ -110,6 +110,8 @@ class ServedQueue {
 
   /// Whether as many places as the request asks for can ever be had at a time.
   [[nodiscard]] bool could_seat(QueueHost& host, RequestId request);
+  /// Whether they have more slices than a user may hold.
+  [[nodiscard]] bool exceeds_limits(QueueHost& host, RequestId request);
 
   /// Where a lease that runs at `from` goes when it would do with the request of `lease`, to a
   /// smaller instance, or needs it; empty: it stays. Not to what is kept for others.
@@ -124,22 +126,37 @@ class ServedQueue {
     std::size_t next = 0;                   // of those that are being looked at
     Waiting job{};                          // that one, once its turn has come
     std::size_t running = 0, reserved = 0;  // reserved: of those that are being looked at
+    std::int64_t held = 0, kept = 0;        // the slices of both
     std::string account, user;              // where users count
   };
   /// A running job, as far as users count.
   struct Charge {
     std::size_t group = 0;
-    std::int64_t slices = 0;
+    std::int64_t slices = 0;  // when it started
+    std::int64_t held = 0;    // now
   };
 
   [[nodiscard]] std::size_t group_of(JobId job);
   /// Null: no job of its user was ever here.
   [[nodiscard]] const Group* known_group_of(JobId job) const;
   [[nodiscard]] std::int64_t slices_of(Spot spot) const;
-  [[nodiscard]] bool at_limit(const Group& group) const;
+  /// Whether the user has no room for this job beside those that run and, with `kept_too`, those
+  /// for which something is kept.
+  [[nodiscard]] bool at_limit(const Group& group, Waiting job, bool kept_too) const;
+  /// The fewest that all places for it have together, on GPUs as they may be one day. Kept; 0 where
+  /// nobody has asked the host yet.
+  std::int64_t least_slices(QueueHost& host, RequestId request);
+  [[nodiscard]] std::int64_t known_least(RequestId request) const;
+  [[nodiscard]] std::string limit_in_words(const Group& group, JobId job) const;
+  /// The spots of the GPU that the job which is looked at may ever have and that its user has
+  /// slices left for.
+  [[nodiscard]] Room allowed(const Group& group, GpuId gpu, Room room) const;
+  [[nodiscard]] bool has_slices_for(const Group& group, Spot spot) const;
+  [[nodiscard]] Room room_now(const Group& group, QueueHost& host, GpuId gpu) const;
+  [[nodiscard]] std::optional<Spot> smaller_spot(const Group& group, QueueHost& host) const;
   [[nodiscard]] bool before(const Group& a, const Group& b, Instant now) const;
   /// The group whose next job is looked at next; null: none is left.
-  Group* next_group(Instant now, bool owners_alone);
+  Group* next_group(QueueHost& host, Instant now, bool owners_alone);
   void charge(JobId job, std::size_t group, std::span<const Spot> spots, Instant now);
   void discharge(JobId job, Instant now);
   /// The job that is looked at starts, if there is room for it; with `own_alone` on GPUs that are
@@ -166,7 +183,7 @@ class ServedQueue {
                                                     Instant now);
   [[nodiscard]] Instant earliest_start(const Group& group, Spot spot, Instant from);
   [[nodiscard]] bool may_be_kept(Spot spot) const;
-  bool reserve(const Group& group, QueueHost& host, Instant now);
+  bool reserve(Group& group, QueueHost& host, Instant now);
   void forget_reservations(QueueHost& host);
   /// Those that were made beforehand and are not over.
   void take_advance(QueueHost& host, Instant now, std::vector<Command>& commands);
@@ -212,7 +229,7 @@ class ServedQueue {
                                                           GangTime longest, bool slowest,
                                                           Instant now);
   [[nodiscard]] std::optional<GangPlan> fewest_in_the_way(const Group& group, QueueHost& host);
-  bool reserve_gang(const Group& group, QueueHost& host, Instant now);
+  bool reserve_gang(Group& group, QueueHost& host, Instant now);
   void adopt_process(Waiting job, Spot spot, Instant since);
 
   void keep(const Reservation& reservation, QueueHost& host);
@@ -270,6 +287,7 @@ class ServedQueue {
   std::set<JobId> waiting_gangs_;       // their leaders
   std::map<JobId, GangTime> adopted_gangs_;
   std::vector<bool> could_seat_;        // by request; as far as it could
+  std::vector<std::int64_t> least_;     // likewise: slices of the smallest place
   std::optional<Evictions> evictions_;  // empty: there are only batches
   std::vector<Waiting> evicted_;        // in this look at the queue
   FairShare shares_;

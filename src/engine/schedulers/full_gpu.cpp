@@ -88,6 +88,7 @@ class FullGpu final : public Scheduler, private QueueHost {
     return false;
   }
   bool seats_all(RequestId request) override { return queue_.could_seat(*this, request); }
+  bool exceeds_limits(RequestId request) override { return queue_.exceeds_limits(*this, request); }
   std::string_view why_not(RequestId /*request*/) override {
     return "no GPU that it fits is free of foreign instances and the fleet's own work";
   }
@@ -246,7 +247,7 @@ class FullGpu final : public Scheduler, private QueueHost {
 
 Result<std::unique_ptr<Scheduler>> make_full_gpu(const SchedulerSetup& setup,
                                                  const OptionTexts& options) {
-  auto rules = queue_rules(options, setup.reservations);
+  auto rules = queue_rules(options, setup.reservations, setup.user_limits);
   if (!rules) return std::unexpected(rules.error());
   return std::make_unique<FullGpu>(setup, std::move(*rules));
 }

@@ -132,6 +132,7 @@ class Online final : public Scheduler, private QueueHost {
     return can;
   }
   bool seats_all(RequestId request) override { return queue_.could_seat(*this, request); }
+  bool exceeds_limits(RequestId request) override { return queue_.exceeds_limits(*this, request); }
   std::string_view why_not(RequestId request) override {
     if (asks_for_whole((*requests_)[request].request))
       return "instances stay as they are, so no GPU is whole";
@@ -494,7 +495,7 @@ Result<std::unique_ptr<Scheduler>> make_online(const SchedulerSetup& setup,
   OptionReader in(options);
   const OffloadRule offload = read_offload_rule(in);
   if (in.error()) return std::unexpected(*in.error());
-  auto rules = queue_rules(options, setup.reservations);
+  auto rules = queue_rules(options, setup.reservations, setup.user_limits);
   if (!rules) return std::unexpected(rules.error());
   if (compacting->every && (rules->backfill != Backfill::none || !rules->advance.empty()))
     return fail(ErrorKind::bad_usage, "compact",

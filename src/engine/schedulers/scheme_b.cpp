@@ -108,6 +108,7 @@ class SchemeB final : public Scheduler, private QueueHost {
   }
 
   bool seats_all(RequestId request) override { return queue_.could_seat(*this, request); }
+  bool exceeds_limits(RequestId request) override { return queue_.exceeds_limits(*this, request); }
 
   /// Jobs that end at one instant leave their instances idle before the next is looked at.
   void settle(Instant now, std::vector<Command>& commands) override {
@@ -232,7 +233,7 @@ Result<std::unique_ptr<Scheduler>> make_scheme_b(const SchedulerSetup& setup,
   OptionReader in(options);
   const OffloadRule offload = read_offload_rule(in);
   if (in.error()) return std::unexpected(*in.error());
-  auto rules = queue_rules(options, setup.reservations);
+  auto rules = queue_rules(options, setup.reservations, setup.user_limits);
   if (!rules) return std::unexpected(rules.error());
   return std::make_unique<SchemeB>(setup, offload, std::move(*rules));
 }

@@ -96,6 +96,7 @@ class Static final : public Scheduler, private QueueHost {
   }
 
   bool seats_all(RequestId request) override { return queue_.could_seat(*this, request); }
+  bool exceeds_limits(RequestId request) override { return queue_.exceeds_limits(*this, request); }
   bool serves(RequestId request) override {
     const Request& asked = (*requests_)[request].request;
     if (asks_for_whole(asked) || (shared_ && asked.places > 1)) return false;
@@ -502,7 +503,7 @@ Result<std::unique_ptr<Scheduler>> make_static(const SchedulerSetup& setup,
   if (*sharing && setup.live)
     return fail(ErrorKind::bad_usage, "sharing", "jobs share instances in simulations only",
                 "leave it out");
-  auto rules = queue_rules(options, setup.reservations);
+  auto rules = queue_rules(options, setup.reservations, setup.user_limits);
   if (!rules) return std::unexpected(rules.error());
   if (*sharing && !rules->plain())
     return fail(ErrorKind::bad_usage, "sharing",
