@@ -90,12 +90,16 @@ Result<std::unique_ptr<Control>> Control::begin(Doors doors, ControlSettings set
   return std::unique_ptr<Control>(new Control(std::move(parts)));
 }
 
-Result<void> Control::check_scheduler(const std::string& text, bool with_reservations) {
+Result<void> Control::check_scheduler(const std::string& text, bool with_reservations,
+                                      const UserLimits& limits) {
   if (const auto known = Brain::interrupting_name(text); !known)
     return std::unexpected(known.error());
   const GpuReservation any;
   const std::span<const GpuReservation> reserved(&any, with_reservations ? 1 : 0);
-  auto possible = Brain::check_scheduler(text, {}, reserved);
+  const auto check = [&](const FleetFile& fleet) {
+    return Brain::check_scheduler(text, fleet, reserved, false, limits);
+  };
+  auto possible = check({});
   // Layouts are of GPU models: one of them must do, or all together.
   FleetFile all;
   for (const GpuModel& model : gpu_models()) {
@@ -103,11 +107,11 @@ Result<void> Control::check_scheduler(const std::string& text, bool with_reserva
     FleetFile fleet;
     fleet.geometries.emplace_back(model, ProfileChoice().on(model));
     fleet.gpus.push_back({"gpu/0", 0, {}});
-    if (Brain::check_scheduler(text, fleet, reserved)) possible = {};
+    if (check(fleet)) possible = {};
     all.gpus.push_back({fmt::format("gpu/{}", all.gpus.size()), all.geometries.size(), {}});
     all.geometries.push_back(std::move(fleet.geometries.front()));
   }
-  if (!possible && Brain::check_scheduler(text, all, reserved)) possible = {};
+  if (!possible && check(all)) possible = {};
   return possible;
 }
 

@@ -72,7 +72,8 @@ class Control {
   /// What begin() asks of these settings, as far as that takes neither GPUs nor a store. A
   /// scheduler passes that could decide over GPUs of some model.
   [[nodiscard]] static Result<void> check_scheduler(const std::string& text,
-                                                    bool with_reservations = false);
+                                                    bool with_reservations = false,
+                                                    const UserLimits& limits = {});
   [[nodiscard]] static Result<void> check_forecaster(const std::string& text);
   ~Control();
   Control(const Control&) = delete;

@@ -11,6 +11,7 @@
 #include "base/quantity.hpp"
 #include "base/time.hpp"
 #include "model/default_scheduler.hpp"
+#include "model/user_limits.hpp"
 #include "runner/container/container_runtimes.hpp"
 
 namespace cleave {
@@ -68,6 +69,7 @@ struct ControlSettings {
   /// The operator's profile repository and trained model; null: neither.
   std::shared_ptr<const ApplicationTimes> applications;
   std::vector<ReservedGpu> reservations;  // those of one GPU do not overlap
+  UserLimits user_limits;                 // of each user, operators included
   bool may_switch_mig = true;             // as the executor was told
   /// Whether an idle instance is given to another user's job as it is; else it is made anew first.
   bool reuse_across_users = false;

@@ -355,6 +355,26 @@ std::vector<SettingRow> user_settings() {
                     [](auto& to, std::int64_t value) {
                       to.most_waiting_per_user = static_cast<std::size_t>(value);
                     }}},
+      {{"running_per_user", "a whole number", "0",
+        "How many jobs of a user may run at a time, and each replica of a service is one; further "
+        "ones wait. 0: no limit. For the schedulers adaptive, full-gpu, static, scheme-b and "
+        "online; of everybody, operators too.",
+        at_once},
+       CountSetting{0, 10'000'000,
+                    [](auto& to, std::int64_t value) {
+                      to.control.user_limits.jobs.reset();
+                      if (value > 0) to.control.user_limits.jobs = static_cast<std::size_t>(value);
+                    }}},
+      {{"slices_per_user", "a whole number", "0",
+        "How many compute slices the running jobs of a user may hold together; a whole A100 has "
+        "seven. What would go beyond that waits, and a job that asks for more is refused. 0: no "
+        "limit. Otherwise as running_per_user.",
+        at_once},
+       CountSetting{0, 10'000'000,
+                    [](auto& to, std::int64_t value) {
+                      to.control.user_limits.slices.reset();
+                      if (value > 0) to.control.user_limits.slices = value;
+                    }}},
       {{"highest_priority", "a whole number", "0",
         "The highest priority that users may give their jobs (operators are exempt). At 0 "
         "they can only let other jobs go first.",
@@ -651,7 +671,9 @@ Result<DaemonConfig> parse_config(std::string_view text, const std::string& plac
   // A daemon could not start with these, so the configuration is refused as a whole.
   const ControlSettings& control = config.settings.control;
   const bool reserves = !control.reservations.empty();
-  if (const auto possible = Control::check_scheduler(control.scheduler, reserves); !possible)
+  if (const auto possible =
+          Control::check_scheduler(control.scheduler, reserves, control.user_limits);
+      !possible)
     return wrong_in_file(place_of(parsed.table(), "scheduler", place), possible.error());
   if (const auto possible = Control::check_forecaster(control.forecaster); !possible)
     return wrong_in_file(place_of(parsed.table(), "forecaster", place), possible.error());

@@ -132,6 +132,129 @@ TEST_F(TimeLimits, HoldForAJobOfSeveralPlacesAsAWhole) {
   EXPECT_EQ(attempts(number + 2).size(), 1U);
 }
 
+TEST_F(TimeLimits, TellWhatMayGoFirst) {
+  settings.scheduler = "online:backfill=easy";
+  begin();
+  NewJob large = sized("4g.20gb"), small = sized("1g.5gb"), long_one = sized("1g.5gb");
+  large.spec.time_limit = 300s;
+  small.spec.time_limit = 100s;
+  long_one.spec.time_limit = 600s;
+  submit(large, 300s);
+  run(20s);
+  const JobNumber whole = submit(sized("7g.40gb"));
+  run(5s);
+  const JobNumber unbounded = submit(sized("1g.5gb")), late = submit(long_one),
+                  first = submit(small, 50s);
+  run(20s);
+  EXPECT_EQ(record(first).state, JobState::running) << "it has ended when the large one has";
+  EXPECT_EQ(record(late).state, JobState::queued);
+  EXPECT_EQ(record(unbounded).state, JobState::queued);
+  EXPECT_NE(control->why_waits(whole).find("expected to be free in 4 min"), std::string::npos)
+      << control->why_waits(whole);
+}
+
+/// Users have two running jobs, or six slices, at most.
+class UserLimitsOfTheLoop : public Loop {
+ protected:
+  UserLimitsOfTheLoop() : Loop({"A100-40GB", "A100-40GB"}) {}
+  void limit(std::optional<std::size_t> jobs_of_user, std::optional<std::int64_t> slices) {
+    settings.user_limits = {jobs_of_user, slices};
+    begin();
+  }
+  static NewJob of(std::uint32_t uid, NewJob wanted) {
+    wanted.owner = {uid, uid, {}, fmt::format("user{}", uid)};
+    return wanted;
+  }
+  bool runs(JobNumber number) { return record(number).state == JobState::running; }
+};
+
+TEST_F(UserLimitsOfTheLoop, HoldRunningJobsBackAndNobodyElses) {
+  for (const char* scheduler : {"online", "adaptive", "scheme-b"}) {
+    settings.scheduler = scheduler;
+    limit(2, {});
+    const NewJob anns = of(1001, sized("1g.5gb")), bobs = of(1002, sized("1g.5gb"));
+    const JobNumber first = submit(anns), second = submit(anns, 30s), third = submit(anns),
+                    other = submit(bobs);
+    run(5s);
+    EXPECT_TRUE(runs(first) && runs(second) && runs(other)) << scheduler;
+    EXPECT_EQ(record(third).state, JobState::queued) << scheduler;
+    EXPECT_TRUE(control->why_waits(third).starts_with(
+        "its user has as many jobs running as the queue allows (2)"))
+        << control->why_waits(third);
+    run(10s);
+    EXPECT_TRUE(runs(third)) << scheduler << ": another has ended";
+    run(60s);
+  }
+}
+
+TEST_F(UserLimitsOfTheLoop, HoldSlicesBackAndNobodyElses) {
+  for (const char* scheduler : {"online", "adaptive", "scheme-b"}) {
+    settings.scheduler = scheduler;
+    limit({}, 6);
+    const JobNumber first = submit(of(1001, sized("4g.20gb")), 20s),
+                    second = submit(of(1001, sized("3g.20gb")), 20s),
+                    third = submit(of(1001, sized("2g.10gb")), 20s),
+                    other = submit(of(1002, sized("4g.20gb")), 20s);
+    run(5s);
+    EXPECT_TRUE(runs(first) && runs(other)) << scheduler;
+    EXPECT_FALSE(runs(second)) << scheduler;
+    EXPECT_FALSE(runs(third)) << scheduler << ": a user's jobs keep their order";
+    EXPECT_TRUE(
+        control->why_waits(second).starts_with("its user may hold 6 compute slices, and has 4"))
+        << control->why_waits(second);
+    run(30s);
+    EXPECT_TRUE(runs(second) && runs(third)) << scheduler;
+    run(60s);
+    const auto refused = control->submit(of(1001, sized("7g.40gb")), moment());
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().message, "it takes 7 compute slices, and a user may hold 6");
+    NewJob several = of(1001, sized("2g.10gb"));
+    several.spec.request.places = 4;
+    EXPECT_FALSE(control->submit(several, moment())) << "eight in all";
+    several.spec.request.places = 3;
+    const JobNumber three = submit(several);
+    run(5s);
+    EXPECT_TRUE(runs(three)) << control->why_waits(three);
+    run(60s);
+  }
+}
+
+TEST_F(UserLimitsOfTheLoop, GiveAJobWithoutASizeWhatIsLeft) {
+  settings.scheduler = "adaptive";
+  limit({}, 3);
+  for (int i = 0; i < 3; ++i) submit(of(1001, job()), 60s);
+  run(10s);
+  std::int64_t slices = 0;
+  for (const JobNumber number : {1, 2, 3})
+    for (const AttemptRecord& attempt : attempts(number))
+      if (!attempt.ended) slices += attempt.profile[0] - '0';
+  EXPECT_GT(slices, 0);
+  EXPECT_LE(slices, 3);
+}
+
+TEST_F(UserLimitsOfTheLoop, AreChangedByAReloadAndRefusedWhereNoQueueHoldsThem) {
+  settings.scheduler = "online";
+  limit(1, {});
+  const NewJob anns = of(1001, sized("1g.5gb"));
+  submit(anns, 60s);
+  const JobNumber second = submit(anns, 60s);
+  run(5s);
+  EXPECT_FALSE(runs(second));
+  EXPECT_FALSE(control->set_scheduler("miso", moment())) << "it knows no limits of users";
+  settings.user_limits = {};
+  EXPECT_TRUE(control->reload(settings, moment()));
+  run(5s);
+  EXPECT_TRUE(runs(second));
+  ControlSettings shared = settings;
+  ASSERT_TRUE(control->set_scheduler("scheme-a", moment()));
+  run(5s);
+  shared.user_limits.slices = 4;
+  const auto refused = control->reload(shared, moment());
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().text().find("it knows no limits"), std::string::npos)
+      << refused.error().text();
+}
+
 TEST_F(Loop, OfAJobThatIsRunAgainAndAgainTheLatestAttemptsAreKept) {
   NewJob wanted = sized("1g.5gb");
   wanted.spec.retries = 1000;

@@ -212,7 +212,26 @@ void SeededDaemon::check_start(const Launch& launch) {
     if (!coming && !unanswered_.contains(number))
       violation(fmt::format("job {} is started, which nobody submitted", launch.key.job));
   }
+  check_device(launch, wanted.owner.uid);
   match_processes();
+}
+
+/// No instance goes from one user to another, and none is given out on a GPU that is not well.
+void SeededDaemon::check_device(const Launch& launch, std::uint32_t uid) {
+  for (const std::string_view each : split(launch.visible_devices, ',')) {
+    const auto [last, first] = had_.try_emplace(std::string(each), uid);
+    if (!first && last->second != uid && !sharing_ && each.starts_with("MIG-"))
+      violation(
+          fmt::format("job {} is given {}, which user {} had", launch.key.job, each, last->second));
+    last->second = uid;
+  }
+  const auto attempts = store_->attempts(launch.key.job);
+  if (!attempts) return;
+  const auto attempt = std::ranges::find(*attempts, launch.key, &AttemptRecord::key);
+  if (attempt == attempts->end()) return;
+  for (const GpuStatus& gpu : control_->gpus())
+    if (gpu.gpu->uuid == attempt->gpu && gpu.trouble.find("drained: ") != std::string::npos)
+      violation(fmt::format("job {} is started on a GPU that is {}", launch.key.job, gpu.trouble));
 }
 
 /// Of a process, whose number follows that of its job.
@@ -241,7 +260,8 @@ void SeededDaemon::check_stop(const JobKey& key) {
 
 NewJob SeededDaemon::any_job() {
   NewJob job;
-  job.owner = {1000, 1000, {}, "someone"};
+  const bool other = random_.uniform() < 0.3;
+  job.owner = {other ? 1001U : 1000U, 1000, {}, other ? "other" : "someone"};
   job.command = {{"work"}, {"PATH=/bin"}, "/"};
   JobSpec& spec = job.spec;
   const double what = random_.uniform();
@@ -456,9 +476,37 @@ void SeededDaemon::act_on_gpus() {
       foreign_.insert(*made);
       tell(fmt::format("somebody makes {} on GPU {}", *made, gpu));
     }
+  } else if (what < 0.87) {
+    give_sign(gpu);
   } else {
     static_cast<void>(control_->drain(static_cast<GpuId>(gpu), random_.uniform() < 0.4, moment()));
   }
+}
+
+/// An Xid of the table, of the GPU or an instance, or something that the driver asks for.
+void SeededDaemon::give_sign(std::size_t gpu) {
+  ++counts_.signs;
+  MemoryDoor& door = machine_->door(gpu);
+  if (random_.uniform() < 0.3) {
+    door.tells = GpuHealth{static_cast<std::uint32_t>(random_.below(3)), {}, {}, {}};
+    return tell(fmt::format("GPU {} wants recovery action {}", gpu, *door.tells->recovery_action));
+  }
+  std::vector<const HealthFact*> xids;
+  for (const HealthFact& fact : health_facts())
+    if (fact.sign == HealthSign::xid) xids.push_back(&fact);
+  GpuEvent event{.kind = GpuEvent::Kind::xid,
+                 .gpu = GpuIndex{door.index},
+                 .data = xids[random_.below(xids.size())]->number,
+                 .gpu_instance = {},
+                 .compute_instance = {}};
+  if (random_.uniform() < 0.3) event.data = random_.uniform() < 0.7 ? 94 : 95;
+  if (!door.instances.empty() && random_.uniform() < 0.8)
+    event.gpu_instance =
+        std::next(door.instances.begin(),
+                  static_cast<std::ptrdiff_t>(random_.below(door.instances.size())))
+            ->first;
+  tell(fmt::format("GPU {} reports Xid {}", gpu, event.data));
+  door.events.push_back(event);
 }
 
 /// From now on nothing fails.
@@ -469,6 +517,8 @@ void SeededDaemon::mend() {
   for (std::size_t gpu = 0; gpu < machine_->size(); ++gpu) {
     machine_->give_back(gpu);
     machine_->hang(gpu, false);
+    machine_->door(gpu).events.clear();
+    machine_->door(gpu).tells = GpuHealth{0, false, false, {}};
   }
   die();
   begin_daemon();

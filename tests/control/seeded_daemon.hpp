@@ -55,7 +55,7 @@ class SeededDaemon {
                 attempts = 0, early = 0, lost = 0, power_losses = 0, refused_writes = 0,
                 gpu_losses = 0, foreign = 0, moved = 0, handed_over = 0, retried = 0,
                 schedulers = 0, services = 0, given_back = 0, sent_again = 0, taken_before = 0,
-                out_of_time = 0;
+                out_of_time = 0, signs = 0;
   };
   [[nodiscard]] const Counts& counts() const { return counts_; }
   /// Everything that happened, for repeating a seed.
@@ -71,6 +71,7 @@ class SeededDaemon {
   void advance();
   void act();
   void act_on_gpus();
+  void give_sign(std::size_t gpu);
   void submit();
   void send(const NewJob& job);
   void send_again(const NewJob& job);
@@ -83,6 +84,7 @@ class SeededDaemon {
   void check_ends();
   [[nodiscard]] bool is_over();
   void check_start(const Launch& launch);
+  void check_device(const Launch& launch, std::uint32_t uid);
   void check_stop(const JobKey& key);
   void check_end();
   void check_learnt();
@@ -127,6 +129,7 @@ class SeededDaemon {
   std::map<JobKey, std::uint32_t> processes_;
   std::uint32_t last_pid_ = 1000;
   std::set<std::string> foreign_;
+  std::map<std::string, std::uint32_t> had_;  // to whose job a device was given last
   std::set<JobKey> told_to_end_;
   std::set<JobNumber> cancelled_;
   std::map<JobKey, Duration> signalled_;     // when first

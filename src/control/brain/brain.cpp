@@ -2,6 +2,7 @@
 
 #include "base/format.hpp"
 #include "control/verdicts/expected_end.hpp"
+#include "control/verdicts/used_time.hpp"
 #include "engine/batch_rows.hpp"
 #include "engine/engine.hpp"
 #include "engine/job_facts.hpp"
@@ -28,6 +29,7 @@ class KnownFacts final : public JobFacts {
     std::optional<std::int64_t> batch;
     JobKind kind = JobKind::batch;
     bool saves = false;
+    std::optional<Duration> most_time = {};
     Gang gang = {};
   };
   /// Forgets all; `fleet` must outlive what is asked.
@@ -75,6 +77,9 @@ class KnownFacts final : public JobFacts {
     const auto time =
         cleave::time_on(of(job).times, gpu, &gpu.profiles[static_cast<std::size_t>(profile)]);
     return time ? std::optional(time->time) : std::nullopt;
+  }
+  [[nodiscard]] std::optional<Duration> most_time(JobId job) const override {
+    return of(job).most_time;
   }
   [[nodiscard]] bool predicts() const override { return true; }
   [[nodiscard]] std::optional<Instant> expected_end(JobId job) const override {
@@ -145,7 +150,8 @@ Result<void> Brain::check_forecaster(const std::string& text) {
 }
 
 Result<void> Brain::check_scheduler(const std::string& text, const FleetFile& file,
-                                    std::span<const GpuReservation> reservations, bool kinds) {
+                                    std::span<const GpuReservation> reservations, bool kinds,
+                                    const UserLimits& limits) {
   const auto spec = parse_scheduler(text);
   if (!spec) return std::unexpected(spec.error());
   if (kinds && !spec->row->kinds)
@@ -161,6 +167,7 @@ Result<void> Brain::check_scheduler(const std::string& text, const FleetFile& fi
                                            .live = true,
                                            .kinds = kinds,
                                            .reservations = reservations,
+                                           .user_limits = limits,
                                            .gangs = true});
   if (!made) return std::unexpected(made.error());
   return {};
@@ -213,6 +220,7 @@ bool Brain::make(const FleetFile& file, const std::string& forecaster,
                               .live = true,
                               .kinds = background.kinds,
                               .reservations = parts->reservations,
+                              .user_limits = background.limits,
                               .gangs = true},
                              parts->requests, parts->forecaster.get(), refusals_.get());
   if (!engine) {
@@ -353,6 +361,7 @@ void Brain::admit(Processes job) {
   facts.saves = spec.progress == Keeps::checkpoint || spec.progress == Keeps::stateless;
   facts.restartable = may_be_restarted(spec);
   facts.times = times_of(whole);
+  facts.most_time = time_left(whole.record, {});
   facts.expected_end = end_of(job);
   facts.user = whole.record.owner.name_or_number();
   facts.application = spec.application;
@@ -365,7 +374,7 @@ Brain::Outlook Brain::outlook(const LiveJob& job) const {
   const cleave::Outlook told = parts_->engine->outlook(*job.id);
   Outlook outlook{{},
                   {},
-                  told.user_at_limit,
+                  told.user_limit,
                   std::string(told.order),
                   told.waits_for_better,
                   std::string(told.size),

@@ -20,6 +20,7 @@
 #include "model/fleet_file.hpp"
 #include "model/gpu_reservation.hpp"
 #include "model/past_use.hpp"
+#include "model/user_limits.hpp"
 
 namespace cleave {
 
@@ -45,7 +46,8 @@ class Brain {
   /// `kinds`, over services and leases too.
   [[nodiscard]] static Result<void> check_scheduler(
       const std::string& text, const FleetFile& fleet,
-      std::span<const GpuReservation> reservations = {}, bool kinds = false);
+      std::span<const GpuReservation> reservations = {}, bool kinds = false,
+      const UserLimits& limits = {});
   /// The scheduler's name if it stops jobs and starts them again; empty: it does not.
   [[nodiscard]] static Result<std::string> interrupting_name(const std::string& text);
   /// Whether the scheduler in use gives jobs the profile that they name, and chooses none itself.
@@ -70,6 +72,7 @@ class Brain {
     std::span<const PastUse> past_use = {};
     std::span<const GpuReservation> reservations = {};
     bool kinds = false;  // there are services or leases
+    UserLimits limits = {};
   };
   /// Another engine, which knows nothing else yet. False: see trouble().
   bool make(const FleetFile& fleet, const std::string& forecaster, const Background& background);
@@ -121,7 +124,7 @@ class Brain {
   struct Outlook {
     std::optional<JobPlace> kept;   // a place for it alone
     std::optional<Duration> in;     // until it is expected to be free, where that is known
-    bool user_at_limit = false;     // its user has as many jobs running as the queue allows
+    std::string user_limit;         // what its user has as much of as the queue allows
     std::string order;              // what goes before the order of submission; empty: nothing
     bool waits_for_better = false;  // there is room, but a better place is expected soon
     std::string size;               // why its instance is as large as it is; empty: not said

@@ -31,7 +31,8 @@ void EngineRebuild::step() {
   const std::vector<PastUse> past_use(node_.past_use.begin(), node_.past_use.end());
   const auto reservations = reservations_of(settings_.reservations, node_, clock_.wall());
   if (!brain_.make(fleet_of(node_), settings_.forecaster,
-                   {node_.applications.given(), past_use, reservations, has_kinds(node_)}))
+                   {node_.applications.given(), past_use, reservations, has_kinds(node_),
+                    settings_.user_limits}))
     return;
   tell_gpus();
   tell_running_jobs();

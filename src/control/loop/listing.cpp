@@ -151,7 +151,7 @@ std::string Listing::why_waits(JobNumber number, const QueueView& queue) const {
   if (place == queue.before.end()) return record.reason;
   const Brain::Outlook outlook = brain_.outlook(*job);
   std::string why =
-      outlook.user_at_limit ? "its user has as many jobs running as the queue allows"
+      !outlook.user_limit.empty() ? outlook.user_limit
       : record.several() ? fmt::format("it waits until {} are free at a time", text(record.request))
       : outlook.waits_for_better
           ? "there is room for it, but a better place is expected to be free "

@@ -34,6 +34,23 @@ std::string why_never(const Request& request, const FleetFile& file) {
   return fmt::format("the GPUs here never have {} at a time", text(request));
 }
 
+/// Of all its places together, on the smallest instances or GPUs here that it could have.
+std::int64_t least_slices(const Request& request, const FleetFile& file) {
+  const ResolvedRequest resolved = resolve(request, file.geometries);
+  std::optional<std::int64_t> least;
+  const auto consider = [&](std::int64_t slices) {
+    least = std::min(least.value_or(slices), slices);
+  };
+  for (const GpuEntry& gpu : file.gpus) {
+    const Geometry& geometry = file.geometries[gpu.geometry];
+    if (std::holds_alternative<WholeGpu>(request.wanted)) consider(geometry.model().compute.value);
+    if (std::holds_alternative<WholeGpu>(request.wanted)) continue;
+    for (const PlacementId id : resolved.candidates[gpu.geometry])
+      consider(geometry[id].profile->compute.value);
+  }
+  return least.value_or(0) * std::int64_t{request.places};
+}
+
 /// " as a service of 3 replicas"
 std::string kind_in_words(const JobSpec& spec) {
   if (spec.service)
@@ -98,8 +115,8 @@ Result<void> UserRequests::check_mig(const JobSpec& spec) const {
 Result<void> UserRequests::check_kind(const JobSpec& spec) const {
   if (kind_of(spec) == JobKind::batch) return {};
   const auto reservations = reservations_of(settings_.reservations, node_, clock_.wall());
-  const auto possible =
-      Brain::check_scheduler(brain_.scheduler(), fleet_of(node_), reservations, true);
+  const auto possible = Brain::check_scheduler(brain_.scheduler(), fleet_of(node_), reservations,
+                                               true, settings_.user_limits);
   if (possible) return {};
   return fail(ErrorKind::infeasible, spec.service ? "service" : "lease", possible.error().message,
               fmt::format("an operator can choose another with `cleave scheduler`; {}",
@@ -144,7 +161,18 @@ Result<void> UserRequests::check(const JobSpec& spec) {
   if (const std::string& never = work_out_impossible(spec.request); !never.empty())
     return fail(ErrorKind::infeasible, "the request", never,
                 "`cleave top --once` shows the GPUs, `cleave gpu MODEL` the profiles of one");
-  return {};
+  return check_slices(spec);
+}
+
+/// What asks for more than a user may ever hold would wait for ever.
+Result<void> UserRequests::check_slices(const JobSpec& spec) const {
+  const auto& most = settings_.user_limits.slices;
+  if (!most || node_.gpus.empty()) return {};
+  const std::int64_t least = least_slices(spec.request, fleet_of(node_));
+  if (least <= *most) return {};
+  return fail(ErrorKind::infeasible, "the request",
+              fmt::format("it takes {} compute slices, and a user may hold {}", least, *most),
+              "ask for less; slices_per_user is the limit");
 }
 
 Result<void> UserRequests::check_disk(const DiskAccounts::Kept& more) const {
@@ -321,11 +349,11 @@ void UserRequests::pause(bool paused) {
 }
 
 Result<void> UserRequests::check_scheduler(const std::string& text) const {
-  return check_scheduler(text, settings_.reservations);
+  return check_scheduler(text, settings_);
 }
 
 Result<void> UserRequests::check_scheduler(const std::string& text,
-                                           const std::vector<ReservedGpu>& reserved) const {
+                                           const ControlSettings& settings) const {
   const auto interrupting = Brain::interrupting_name(text);
   if (!interrupting) return std::unexpected(interrupting.error());
   if (!interrupting->empty())
@@ -337,8 +365,9 @@ Result<void> UserRequests::check_scheduler(const std::string& text,
             fmt::format("it stops jobs and starts them again, and job {} is not restartable",
                         number),
             "wait until it has ended");
-  const auto reservations = reservations_of(reserved, node_, clock_.wall());
-  return Brain::check_scheduler(text, fleet_of(node_), reservations, has_kinds(node_));
+  const auto reservations = reservations_of(settings.reservations, node_, clock_.wall());
+  return Brain::check_scheduler(text, fleet_of(node_), reservations, has_kinds(node_),
+                                settings.user_limits);
 }
 
 Result<void> UserRequests::set_scheduler(const std::string& text) {
@@ -357,13 +386,15 @@ Result<void> UserRequests::set_scheduler(const std::string& text) {
 Result<std::vector<std::string>> UserRequests::reload(const ControlSettings& settings) {
   std::vector<std::string> unchanged;
   const bool other_reservations = settings.reservations != settings_.reservations;
-  if (other_reservations) {
+  const bool other_limits = settings.user_limits != settings_.user_limits;
+  if (other_reservations)
     if (const auto fine = check_reserved(settings.reservations, node_, clock_.wall()); !fine)
       return std::unexpected(fine.error());
+  if (other_reservations || other_limits) {
     // The one that was chosen, and the one that a restart may go back to.
     for (const std::string& scheduler : {brain_.scheduler(), settings_.scheduler})
-      if (const auto possible = check_scheduler(scheduler, settings.reservations); !possible)
-        return fail_at("reservations", possible.error());
+      if (const auto possible = check_scheduler(scheduler, settings); !possible)
+        return fail_at(other_reservations ? "reservations" : "limits of users", possible.error());
   }
   if (settings.forecaster != settings_.forecaster) {
     if (const auto possible = Brain::check_forecaster(settings.forecaster); !possible)
@@ -371,6 +402,7 @@ Result<std::vector<std::string>> UserRequests::reload(const ControlSettings& set
     lifecycle_.rebuild("another forecaster was chosen");
   }
   if (other_reservations) lifecycle_.rebuild("other GPUs are reserved");
+  if (other_limits) lifecycle_.rebuild("users have other limits");
   if (settings.scheduler != settings_.scheduler) unchanged.emplace_back("scheduler");
   const std::string scheduler = settings_.scheduler;
   if (settings.applications != settings_.applications) {

@@ -48,12 +48,13 @@ class UserRequests {
 
  private:
   [[nodiscard]] Result<void> check_scheduler(const std::string& text,
-                                             const std::vector<ReservedGpu>& reserved) const;
+                                             const ControlSettings& settings) const;
   [[nodiscard]] Result<void> check(const JobSpec& spec);
   [[nodiscard]] Result<void> check_host(const JobSpec& spec) const;
   [[nodiscard]] Result<void> check_mig(const JobSpec& spec) const;
   [[nodiscard]] Result<void> check_kind(const JobSpec& spec) const;
   [[nodiscard]] Result<void> check_disk(const DiskAccounts::Kept& more) const;
+  [[nodiscard]] Result<void> check_slices(const JobSpec& spec) const;
   [[nodiscard]] std::size_t unfinished_jobs() const;
   [[nodiscard]] const std::string& work_out_impossible(const Request& request);
   void choose_size(JobSpec& spec, std::uint32_t uid);
