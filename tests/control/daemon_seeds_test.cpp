@@ -58,6 +58,7 @@ TEST(DaemonSeeds, NothingIsLost) {
     all.sent_again += one.sent_again;
     all.taken_before += one.taken_before;
     all.out_of_time += one.out_of_time;
+    all.signs += one.signs;
   }
   fmt::print(
       "{} seeds: {} rounds, {} jobs submitted ({} finished, {} failed, {} cancelled), {} attempts, "
@@ -69,18 +70,33 @@ TEST(DaemonSeeds, NothingIsLost) {
       "lost, {} "
       "instances of others, {} changes of scheduler, {} services, {} leases given back, {} "
       "submissions sent again of which {} had been taken, {} "
-      "jobs out of time\n",
+      "jobs out of time, {} signs of health\n",
       count, all.steps, all.submitted, all.finished, all.failed, all.cancelled, all.attempts,
       all.deaths, all.power_losses, all.early, all.lost, all.moved, all.handed_over, all.retried,
       all.refused_writes, all.gpu_losses, all.foreign, all.schedulers, all.services, all.given_back,
-      all.sent_again, all.taken_before, all.out_of_time);
+      all.sent_again, all.taken_before, all.out_of_time, all.signs);
   if (count < 100) return;
   // Laws hold easily where nothing happens.
-  for (const std::size_t each :
-       {all.finished, all.failed, all.cancelled, all.deaths, all.power_losses, all.early, all.lost,
-        all.moved, all.handed_over, all.retried, all.refused_writes, all.gpu_losses, all.foreign,
-        all.schedulers, all.services, all.given_back, all.sent_again - all.taken_before,
-        all.taken_before, all.out_of_time})
+  for (const std::size_t each : {all.finished,
+                                 all.failed,
+                                 all.cancelled,
+                                 all.deaths,
+                                 all.power_losses,
+                                 all.early,
+                                 all.lost,
+                                 all.moved,
+                                 all.handed_over,
+                                 all.retried,
+                                 all.refused_writes,
+                                 all.gpu_losses,
+                                 all.foreign,
+                                 all.schedulers,
+                                 all.services,
+                                 all.given_back,
+                                 all.sent_again - all.taken_before,
+                                 all.taken_before,
+                                 all.out_of_time,
+                                 all.signs})
     EXPECT_GT(each, 0U);
 }
 
