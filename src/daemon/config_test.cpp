@@ -81,7 +81,8 @@ TEST(Config, ReadsWhatIsGiven) {
   const auto config = parse_config(
       "managed_gpus = [0, \"GPU-1\"]\nkeep_idle_s = 2.5\nout_of_memory_codes = [77]\n"
       "job_environment = [\"A=b\"]\nallow_unfenced_users = true\nhighest_priority = -3\n"
-      "most_waiting_per_user = 9\njob_time_most_s = 7200\nallowed_groups = [\"users\", "
+      "most_waiting_per_user = 9\njob_time_most_s = 7200\nrunning_per_user = 4\nslices_per_user = "
+      "9\nallowed_groups = [\"users\", "
       "\"ml\"]\n[server]\nconnections = "
       "7\nidle_s = 5\n",
       "c.toml");
@@ -94,6 +95,8 @@ TEST(Config, ReadsWhatIsGiven) {
   EXPECT_EQ(config->settings.most_waiting_per_user, 9U);
   EXPECT_EQ(config->settings.job_time_most, std::chrono::hours(2));
   EXPECT_EQ(config->settings.job_time_default, std::nullopt) << "0 is none";
+  EXPECT_EQ(config->settings.control.user_limits, (UserLimits{4, 9}));
+  EXPECT_EQ(default_config().settings.control.user_limits, UserLimits{});
   EXPECT_EQ(config->settings.allowed_groups, (std::vector<std::string>{"users", "ml"}));
   EXPECT_EQ(config->settings.limits.connections, 7U);
   EXPECT_EQ(config->settings.limits.idle_time, std::chrono::seconds(5));
@@ -126,6 +129,8 @@ TEST(Config, RefusesWithFileAndLine) {
       {"scheduler = \"miso\"\nreservations = [{gpu = 0, from = 2030-01-01T00:00:00Z, until = "
        "2030-01-02T00:00:00Z}]",
        "c.toml:1: scheduler 'miso': it keeps no GPU"},
+      {"scheduler = \"scheme-a\"\nslices_per_user = 3",
+       "c.toml:1: scheduler 'scheme-a': it knows no limits of what a user may have"},
       {"reservations = 1", "c.toml:1: 'reservations' must be a list of"},
       {"reservations = [{gpu = 0, from = 2030-01-01T00:00:00, until = 2030-01-02T00:00:00Z}]",
        "c.toml:1: 'reservations'"},
