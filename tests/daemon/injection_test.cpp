@@ -30,7 +30,16 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr int jobs_of_a_run = 50;
+long positions_of_a_kind() {
+  if (const char* given = std::getenv("CLEAVE_FAULT_POSITIONS")) return std::atol(given);
+  const char* long_form = std::getenv("CLEAVE_LONG");
+  return long_form != nullptr && *long_form != 0 ? 500 : 0;
+}
+
+/// Few where only a sample is taken.
+int jobs_of_a_run() {
+  return positions_of_a_kind() > 0 || std::getenv("CLEAVE_FAULT_ONLY") != nullptr ? 50 : 12;
+}
 
 /// What fails in the way of a host that is short of something, or broken for a moment.
 struct Kind {
@@ -144,7 +153,7 @@ class Injection {
   /// Until so many were accepted. One without an answer may have been accepted as well.
   void submit_all() {
     const auto until = std::chrono::steady_clock::now() + seconds(20);
-    for (int accepted = 0; accepted < jobs_of_a_run;) {
+    for (int accepted = 0; accepted < jobs_of_a_run();) {
       const std::string name = fmt::format("job-{}", ++last_name_);
       const int code = accepted % 3;
       const auto answer = stand_.ask("POST", "/v1/jobs", document(code, name));
@@ -198,7 +207,7 @@ class Injection {
     ASSERT_TRUE(store) << store.error().text();
     JobQuery query;
     query.final_too = true;
-    query.most = 2 * jobs_of_a_run;
+    query.most = 2 * static_cast<std::size_t>(jobs_of_a_run());
     const auto jobs = (*store)->jobs(query);
     ASSERT_TRUE(jobs) << jobs.error().text();
     std::map<std::string, std::vector<const JobRecord*>> by_name;
@@ -232,12 +241,6 @@ class Injection {
   int last_name_ = 0;
   long ends_ = 0;
 };
-
-long positions_of_a_kind() {
-  if (const char* given = std::getenv("CLEAVE_FAULT_POSITIONS")) return std::atol(given);
-  const char* long_form = std::getenv("CLEAVE_LONG");
-  return long_form != nullptr && *long_form != 0 ? 500 : 0;
-}
 
 std::optional<Fault> only_fault() {
   const char* given = std::getenv("CLEAVE_FAULT_ONLY");
@@ -279,7 +282,7 @@ TEST(DaemonInjection, WhateverTheSystemFailsNoJobIsLostAndNoneFailsForIt) {
     }
   }
   fmt::print("{} runs of {} jobs, each with a failing call; {} daemons ended with words\n", runs,
-             jobs_of_a_run, ends);
+             jobs_of_a_run(), ends);
 }
 
 }  // namespace
