@@ -37,10 +37,11 @@ double WorkWorth::of(double speed, double seconds) const {
   return rest_s * weight * std::log1p(speed * seconds / rest_s);
 }
 
-double GpuPlanner::left_out(const PlanJob& job) {
+double GpuPlanner::left_out(const PlanQuestion& question, const PlanJob& job) {
   if (!job.at) return 0;
-  return job.may_stop && job.may_wait ? job.worth.of(1, job.checkpoint_s / 2)
-                                      : never_s * job.worth.weight;
+  return question.disturbance + (job.may_stop && job.may_wait
+                                     ? job.worth.of(1, job.checkpoint_s / 2)
+                                     : never_s * job.worth.weight);
 }
 
 bool GpuPlanner::is_free(const PlanQuestion& question, PlacementId place) const {
@@ -59,8 +60,10 @@ double GpuPlanner::worth(const PlanQuestion& question, const PlanJob& job,
   const double time = question.horizon_s;
   const bool free = is_free(question, place);
   if (job.at) {
-    if (job.moves_live && free) return job.worth.of(speed, time - change_s);
-    return job.may_stop ? job.worth.of(speed, time - job.checkpoint_s) : impossible;
+    const bool live = job.moves_live && free;
+    if (!live && !job.may_stop) return impossible;
+    const double gone_s = live ? change_s : job.checkpoint_s;
+    return std::max(0.0, job.worth.of(speed, time - gone_s) - question.disturbance);
   }
   // Whatever is in its way is saved first.
   const double wait_s = change_s + job.restore_s + (free ? 0 : job.checkpoint_s / 2);
@@ -100,7 +103,7 @@ GpuPlan GpuPlanner::best(const PlanQuestion& question, std::span<const PlanJob> 
   std::vector<double> gains(jobs.size() * width), most(width);
   GpuPlan plan;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
-    const double without = -left_out(jobs[i]);
+    const double without = -left_out(question, jobs[i]);
     plan.worth += without;
     for (const PlacementId place : jobs[i].allowed) {
       const double here = worth(question, jobs[i], place);

@@ -44,6 +44,7 @@ struct PlanQuestion {
   PlacementSet fixed;            // stays as it is
   PlacementSet held;             // where jobs run now, `fixed` included
   double horizon_s = 0;          // the time that is looked ahead
+  double disturbance = 0;        // what it must gain besides that a job is stopped or moved
   std::span<const double> rent;  // by placement: what holding it for that time costs others
 };
 
@@ -66,7 +67,7 @@ class GpuPlanner {
   [[nodiscard]] double worth(const PlanQuestion& question, const PlanJob& job,
                              PlacementId place) const;
   /// What it costs to stop a job that runs, for the time being; 0 for one that waits.
-  [[nodiscard]] static double left_out(const PlanJob& job);
+  [[nodiscard]] static double left_out(const PlanQuestion& question, const PlanJob& job);
 
   /// Layouts with these instances that leave no room for another one; the others of each.
   [[nodiscard]] const std::vector<PlacementSet>& layouts_around(PlacementSet fixed);

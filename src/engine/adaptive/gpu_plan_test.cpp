@@ -21,6 +21,7 @@ class OneGpu {
         static_cast<StateId>(random_.below(static_cast<std::uint64_t>(graph.size())));
     question.held = graph.state(state);
     question.horizon_s = 1 + random_.exponential(300);
+    question.disturbance = random_.below(2) == 0 ? 0 : random_.exponential(1);
     for (double& rent : rent_) rent = random_.below(2) == 0 ? 0 : random_.uniform();
     question.rent = rent_;
     speeds_.reserve(20);
@@ -69,7 +70,7 @@ class OneGpu {
 double gain(const GpuPlanner& planner, const OneGpu& gpu, const PlanJob& job, PlacementId place) {
   const double worth = planner.worth(gpu.question, job, place);
   if (worth < 0) return 0;
-  const double gained = worth - gpu.question.rent[place] + GpuPlanner::left_out(job);
+  const double gained = worth - gpu.question.rent[place] + GpuPlanner::left_out(gpu.question, job);
   const Geometry& rules = planner.geometry();
   const bool free =
       !gpu.question.held.contains(place) && !rules[place].conflicts.meets(gpu.question.held);
@@ -101,7 +102,7 @@ TEST(GpuPlan, IsTheBestOfAll) {
       const OneGpu gpu(random, graph->geometry(), *graph);
       const GpuPlan plan = planner.best(gpu.question, gpu.jobs);
       double none = 0;
-      for (const PlanJob& job : gpu.jobs) none -= GpuPlanner::left_out(job);
+      for (const PlanJob& job : gpu.jobs) none -= GpuPlanner::left_out(gpu.question, job);
       double best = 0;
       for (int i = 0; i < graph->size(); ++i) {
         const PlacementSet state = graph->state(static_cast<StateId>(i));
@@ -134,6 +135,43 @@ TEST(GpuPlan, IsTheBestOfAll) {
     }
   }
   for (const std::size_t count : {stay, start, move, stop}) EXPECT_GT(count, 50U);
+}
+
+TEST(GpuPlan, EachJobThatIsDisturbedHasItsPrice) {
+  const GpuModel& model = **find_gpu_model("A100-40GB");
+  const auto graph = StateGraph::of(model, ProfileChoice::plain().on(model));
+  const Geometry& rules = graph->geometry();
+  GpuPlanner planner(graph);
+  const auto at = [&](const char* profile, int start) {
+    return *rules.find(*model.find(profile), start);
+  };
+  std::vector<double> speed, rent(static_cast<std::size_t>(rules.size()), 0);
+  for (const Profile& profile : model.profiles)
+    speed.push_back(static_cast<double>(profile.compute.value) / model.compute.value);
+  // The first would be a third faster on 4g.20gb, the second as much slower on 3g.20gb.
+  PlanJob first{.worth = {0.1, 10'000}, .speed = speed, .allowed = rules.all()};
+  first.at = at("3g.20gb", 4);
+  first.may_stop = first.may_wait = true;
+  first.checkpoint_s = 30;
+  PlanJob second = first;
+  second.worth.weight = 0.05;
+  second.at = at("4g.20gb", 0);
+  PlanQuestion question{.held = PlacementSet::of(*first.at) | PlacementSet::of(*second.at),
+                        .horizon_s = 2000,
+                        .rent = rent};
+  const std::vector<PlanJob> jobs{first, second};
+  const double present = planner.present(question, jobs);
+  const GpuPlan free = planner.best(question, jobs);
+  EXPECT_NE(free.places[0], first.at);
+  const double gain = free.worth - present;
+  ASSERT_GT(gain, 0);
+  std::size_t disturbed = 0;
+  for (std::size_t i = 0; i < jobs.size(); ++i) disturbed += free.places[i] != jobs[i].at ? 1 : 0;
+  for (const bool dear : {false, true}) {
+    question.disturbance = gain / static_cast<double>(disturbed) * (dear ? 1.01 : 0.99);
+    const GpuPlan plan = planner.best(question, jobs);
+    EXPECT_EQ(plan.places[0] == first.at && plan.places[1] == second.at, dear);
+  }
 }
 
 }  // namespace

@@ -12,7 +12,9 @@ namespace cleave {
 
 namespace {
 
-constexpr double least_gain = 0.06;  // of what a GPU gets done as it is
+// Of what a GPU gets done as it is: what a change must gain that disturbs jobs, what it must gain
+// for each of them besides, and what a move to another GPU must.
+constexpr double least_gain = 0.03, for_each_disturbed = 0.02, least_of_move = 0.06;
 constexpr double look_ahead = 0.35;  // of the time that the jobs of a GPU take to end
 constexpr double arrivals_ahead =
     2;  // and no further than this number of jobs take to come to each GPU
@@ -141,6 +143,7 @@ GpuProposal GpuProposals::propose(GpuId gpu, std::span<const JobId> newcomers,
   question.rent = rent_;
   GpuPlanner& planner = planners_[state.kind];
   it.present = planner.present(question, it.as);
+  question.disturbance = for_each_disturbed * std::max(0.0, it.present);
   it.plan = planner.best(question, it.as);
   it.gain = it.plan.worth - it.present;
   it.hosted = fits_host(it);
@@ -259,7 +262,7 @@ std::optional<GpuProposal> GpuProposals::best_move() {
       // What the others on its GPU may do with its room is looked at when it has left.
       const double gain =
           with.plan.worth - present + std::max(0.0, without.gain) * with.horizon / without.horizon;
-      if (!(gain > least_gain * present) || !(gain / with.horizon > best_rate)) continue;
+      if (!(gain > least_of_move * present) || !(gain / with.horizon > best_rate)) continue;
       best_rate = gain / with.horizon;
       best = std::move(with);
     }
