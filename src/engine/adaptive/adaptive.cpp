@@ -196,7 +196,7 @@ class Adaptive final : public Scheduler, private QueueHost {
     }
     if (!recuts()) best = 1;
     const bool rest_known = known.work_s > 0 || known.saved;
-    const double weight = rest_known ? books_.ledger.worth(job, books_.now).weight : 1;
+    const double weight = rest_known ? order_weight(books_.ledger.rest(job, books_.now)) : 1;
     books_.waiting.insert(job, known.priority, best * weight, rest_known, known.waits_from);
   }
 
@@ -552,6 +552,7 @@ class Adaptive final : public Scheduler, private QueueHost {
   }
 
   void recut(std::vector<Command>& commands) {
+    books_.ledger.look_around(books_.now);
     auto wanted = newcomers();
     const std::vector<GpuId> gpus = to_look_at(wanted.empty());
     touched_.clear();

@@ -45,6 +45,19 @@ TEST(Adaptive, ALongJobTakesNoPlaceOfAShortOne) {
   EXPECT_EQ(world.of(0).saved, 0U);
 }
 
+TEST(Adaptive, TheMoreWaitBehindTwoJobsTheLessItMattersWhichIsFirst) {
+  for (const std::size_t others : {0U, 20U}) {
+    AdaptiveWorld world("adaptive");
+    world.submit(0, of_time(103'000s));
+    world.wait(100'000s);
+    std::vector<AdaptiveJob> jobs(1 + others, of_time(3500s));
+    jobs.front() = of_time(2600s);
+    world.submit_all(1, jobs);
+    EXPECT_EQ(world.runs(1), others == 0);
+    EXPECT_EQ(world.runs(0), others > 0);
+  }
+}
+
 TEST(Adaptive, WhatMayNotBeStoppedStaysHoweverShortOthersAre) {
   AdaptiveWorld world("adaptive");
   world.submit(0, stays(of_time(longest)));

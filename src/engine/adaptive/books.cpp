@@ -7,6 +7,10 @@
 
 namespace cleave {
 
+double order_weight(double rest_s) {
+  return std::pow(rest_s, -0.8);
+}
+
 Books::Books(const SchedulerSetup& at_first, const QueueRules& rules, std::size_t most_disruptions)
     : setup(at_first),
       requests(&at_first.requests),
@@ -75,7 +79,7 @@ PlacementSet Books::hosted(JobId job, GpuId gpu, PlacementSet places) const {
 }
 
 std::vector<JobId> Books::first_waiting(std::size_t most) const {
-  auto jobs = waiting.first(most, std::pow(ledger.seen().rest(0), -0.8));
+  auto jobs = waiting.first(most, order_weight(ledger.seen().rest(0)));
   if (above) std::erase_if(jobs, [&](JobId job) { return ledger[job].priority <= *above; });
   return jobs;
 }

@@ -20,6 +20,9 @@
 
 namespace cleave {
 
+/// By which those that wait are ordered, of one that has so much to do: the least goes first.
+[[nodiscard]] double order_weight(double rest_s);
+
 /// Written by the scheduler alone; speeds are worked out when they are first asked for.
 struct Books {
   /// All that `at_first` refers to must outlive it. `most_disruptions`: of a job within an hour.

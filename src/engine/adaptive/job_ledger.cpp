@@ -10,7 +10,7 @@ namespace {
 
 constexpr double least_rest_s = 0.1;
 /// However fast a checkpoint is, a program that starts anew is not at once at full speed.
-constexpr double least_stop_s = 6;
+constexpr double least_stop_s = 3;
 /// What a job reports says something once it has run for so long.
 constexpr double told_after_s = 3;
 
@@ -33,6 +33,9 @@ void JobLedger::enter(Waiting job, bool sized) {
   const bool fresh = !std::exchange(known.here, true);
   know(job.job);
   if (!fresh) return;
+  known.among = here_.size();
+  here_.push_back(job.job);
+  ++came_or_went_;
   checkpoints_s_ += checkpoint_s(job.job, 0);
   entered_ += 1;
   if (known.work_s > 0) {
@@ -170,6 +173,11 @@ void JobLedger::stopped(JobId id, bool keeps, Instant now) {
 void JobLedger::ended(JobId id, Instant now) {
   const LedgerJob& job = jobs_[index(id)];
   if (job.pace > 0) seen_.add(std::max(least_rest_s, done(id, now)));
+  const std::size_t among = job.among;
+  here_[among] = here_.back();
+  jobs_[index(here_[among])].among = among;
+  here_.pop_back();
+  ++came_or_went_;
   jobs_[index(id)] = {};
   if (learns_) ++lessons_;
 }
@@ -211,7 +219,17 @@ double JobLedger::rest(JobId id, Instant now) const {
 
 WorkWorth JobLedger::worth(JobId id, Instant now) const {
   const double rest_s = rest(id, now);
-  return {std::pow(rest_s, -0.8), rest_s};
+  return {ranks_.weight(rest_s), rest_s};
+}
+
+void JobLedger::look_around(Instant now) {
+  constexpr std::size_t hardly_any = 16;  // one in so many
+  if (came_or_went_ * hardly_any < here_.size()) return;
+  std::vector<double> rests;
+  rests.reserve(here_.size());
+  for (const JobId job : here_) rests.push_back(rest(job, now));
+  ranks_.set(std::move(rests), setup_.fleet.size());
+  came_or_went_ = 0;
 }
 
 double JobLedger::checkpoint_s(JobId id, std::size_t kind) const {

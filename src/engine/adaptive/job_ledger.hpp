@@ -13,6 +13,7 @@
 
 #include "engine/adaptive/gpu_plan.hpp"
 #include "engine/adaptive/seen_work.hpp"
+#include "engine/adaptive/work_ranks.hpp"
 #include "engine/queue/job_queue.hpp"
 #include "engine/scheduler.hpp"
 
@@ -37,6 +38,7 @@ struct LedgerJob {
   double pace = 0;    // and how fast; 0: it does not run
   bool saved = false;
   bool here = false;                    // it has not ended
+  std::size_t among = 0;                // its place among those that are here
   bool sized = true;                    // it may have more than it asks for
   std::uint64_t waits_from = 0;         // how many had started then, less for what it waited before
   std::optional<std::uint64_t> waited;  // how many started while it waited, of one that runs
@@ -72,7 +74,10 @@ class JobLedger {
   /// Seconds at full speed that it has done, and has still to do as far as is known.
   [[nodiscard]] double done(JobId job, Instant now) const;
   [[nodiscard]] double rest(JobId job, Instant now) const;
+  /// By what all had to do when look_around was last called.
   [[nodiscard]] WorkWorth worth(JobId job, Instant now) const;
+  /// Before a decision. Nothing where few jobs have come or gone since the last time.
+  void look_around(Instant now);
   /// Refreshed where more has become known since.
   [[nodiscard]] const RelativeSpeeds& speeds(JobId job);
   [[nodiscard]] double checkpoint_s(JobId job, std::size_t kind) const;
@@ -96,6 +101,9 @@ class JobLedger {
   bool learns_;
   std::uint64_t lessons_ = 1;
   std::vector<LedgerJob> jobs_;
+  std::vector<JobId> here_;            // those that have not ended
+  WorkRanks ranks_;                    // of these
+  std::size_t came_or_went_ = 0;       // since they were ranked
   std::map<std::string, MiB> needed_;  // by application
   SeenWork seen_;
   double checkpoints_s_ = 0, entered_ = 0;
