@@ -22,6 +22,8 @@ constexpr std::int64_t counted_at_once = 4 << 20;  // bytes of texts
 constexpr std::size_t most_between_looks = 100;
 /// Large folders are removed in steps: what was forgotten counts as free from the beginning.
 constexpr Duration time_to_remove = std::chrono::seconds(5);
+/// However short room is: users see how a job has ended before it is forgotten.
+constexpr Duration time_to_be_seen = std::chrono::seconds(5);
 
 }  // namespace
 
@@ -93,7 +95,10 @@ std::optional<JobNumber> DiskKeeper::next_to_go() const {
   const MissingRoom missing = missing_room(node_.disk.rooms, settings_.disk_marks);
   if (missing.bytes <= freed_ && (missing.inodes <= 0 || forgotten_since_ >= most_between_looks))
     return std::nullopt;
-  return first_to_go(accounts, stuck_);
+  const auto first = first_to_go(accounts, stuck_);
+  if (!first) return first;
+  const Duration age = clock_.wall() - *accounts.find(*first)->ended;
+  return age >= Duration{} && age < time_to_be_seen ? std::nullopt : first;
 }
 
 void DiskKeeper::forget_some() {

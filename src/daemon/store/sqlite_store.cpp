@@ -33,7 +33,6 @@ Result<std::unique_ptr<SqliteStore>> SqliteStore::open(const std::filesystem::pa
   return store;
 }
 
-/// On a full disk the log stays, with the room that it holds: the next daemon writes there.
 SqliteStore::~SqliteStore() {
   witness_.sync();
   // Closing brings the log in. Where somebody reads, the next daemon does; and on a full disk the
