@@ -73,9 +73,9 @@ class Scene {
   void start_all() {
     met = submit("3g.20gb", met_fails, 1);
     run(1s);
-    beside = submit("2g.10gb", 100h, 0);
-    run(1s);
     far = submit("7g.40gb", 100h, 0);
+    run(1s);
+    beside = submit("2g.10gb", 100h, 0);
     run(1s);
     gpu = attempts(met)[0].gpu == executor_.gpus()[0].uuid ? 0 : 1;
     ASSERT_EQ(attempts(beside)[0].gpu, attempts(met)[0].gpu);

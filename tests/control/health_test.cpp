@@ -30,6 +30,15 @@ class Health : public Loop {
     run(2s);
     return number;
   }
+  /// Two on the same GPU, and nothing on the other.
+  std::pair<JobNumber, JobNumber> start_beside() {
+    const JobNumber one = start(restartable("3g.20gb")), far = start(restartable("7g.40gb"));
+    const JobNumber two = start(restartable("2g.10gb"));
+    EXPECT_EQ(gpu_of(one), gpu_of(two));
+    EXPECT_TRUE(control->cancel(far, "its user", moment()));
+    run(2s);
+    return {one, two};
+  }
   /// The index of the GPU where its latest attempt is.
   std::size_t gpu_of(JobNumber job) {
     const std::string uuid = attempts(job).back().gpu;
@@ -71,8 +80,7 @@ class Health : public Loop {
 };
 
 TEST_F(Health, AContainedErrorCostsAnInstanceAndNoRetry) {
-  const JobNumber hit = start(restartable("3g.20gb")), other = start(restartable("2g.10gb"));
-  ASSERT_EQ(gpu_of(hit), gpu_of(other));
+  const auto [hit, other] = start_beside();
   const std::string device = device_of(hit);
   xid(gpu_of(hit), 94, instance_of(hit));
   run(10s);
@@ -119,9 +127,8 @@ TEST_F(Health, AnInstanceThatStaysIsGivenToNobody) {
 }
 
 TEST_F(Health, AnUncontainedErrorStopsAllOnTheGpuAndDrainsIt) {
-  const JobNumber one = start(restartable("3g.20gb")), two = start(restartable("2g.10gb"));
+  const auto [one, two] = start_beside();
   const std::size_t gpu = gpu_of(one);
-  ASSERT_EQ(gpu_of(two), gpu);
   xid(gpu, 95, instance_of(one));
   run(20s);
   for (const JobNumber each : {one, two}) {
@@ -232,6 +239,7 @@ TEST_F(Health, OneJobDoesNotDrainAFleet) {
   wanted.spec.retries = 100;
   const JobNumber job = submit(wanted);
   fail_from(job, 1, 4s);
+  run(1s);
   for (int i = 0; i < 100 && !is_final(record(job).state); ++i) {
     if (record(job).state == JobState::running) xid(gpu_of(job), 119, instance_of(job));
     run(1s);
@@ -322,6 +330,7 @@ TEST_F(Health, AJobRunsAgainForNothingOnlySoOften) {
   wanted.spec.retries = 1;
   const JobNumber job = submit(wanted);
   fail_from(job, 1, 3s);
+  run(1s);
   for (int i = 0; i < 40 && !is_final(record(job).state); ++i) {
     if (record(job).state == JobState::running) xid(gpu_of(job), 32, instance_of(job));
     run(1s);
@@ -394,7 +403,7 @@ TEST_F(Health, OthersInstancesConcernNobody) {
 }
 
 TEST_F(Health, MemoryErrorsAreSeenByTheCount) {
-  const JobNumber job = start(restartable("3g.20gb")), other = start(restartable("2g.10gb"));
+  const auto [job, other] = start_beside();
   const std::size_t gpu = gpu_of(job);
   machine.door(gpu).errors[instance_of(other)] = 7;  // of before: nothing new
   begin();

@@ -195,14 +195,13 @@ void HealthKeeper::follow_states(GpuId id, const GpuHealth& health) {
 }
 
 void HealthKeeper::follow_state(GpuId id, HealthSign sign, const HealthFact* fact) {
+  const auto same = [&](const GpuCondition& each) { return each.fact == fact; };
+  if (fact != nullptr && std::ranges::none_of(node_.gpu(id).conditions, same))
+    add(id, {.fact = fact, .device = {}, .since = clock_.wall()});
+  // What takes the place of another is there first, so that the GPU is not back in between.
   remove(
       id, [&](const GpuCondition& each) { return each.fact->sign == sign && each.fact != fact; },
       "the driver no longer says so");
-  if (fact == nullptr) return;
-  const auto same = [&](const GpuCondition& each) { return each.fact == fact; };
-  if (std::ranges::any_of(node_.gpu(id).conditions, same)) return;
-  GpuCondition condition{.fact = fact, .device = {}, .since = clock_.wall()};
-  add(id, std::move(condition));
 }
 
 /// A driver that asked for something after an Xid, and asks for nothing any more, has seen it done.
