@@ -227,7 +227,8 @@ void JobLedger::look_around(Instant now) {
   if (came_or_went_ * hardly_any < here_.size()) return;
   std::vector<double> rests;
   rests.reserve(here_.size());
-  for (const JobId job : here_) rests.push_back(rest(job, now));
+  for (const JobId job : here_)
+    if (jobs_[index(job)].sized) rests.push_back(rest(job, now));
   ranks_.set(std::move(rests), setup_.fleet.size());
   came_or_went_ = 0;
 }
