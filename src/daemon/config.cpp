@@ -167,6 +167,12 @@ std::vector<SettingRow> bound_settings() {
         at_once},
        CountSetting{0, std::int64_t{1} << 33,
                     [](auto& to, std::int64_t value) { to.control.job_memory = MiB{value}; }}},
+  };
+}
+
+/// What jobs share of the host.
+std::vector<SettingRow> host_settings() {
+  return {
       {{"host_cpus", "a number", "-1",
         "How many CPUs of the host jobs may have together; each has what it asks for with --cpus, "
         "or the share that its compute slices are of those of all managed GPUs, and waits while "
@@ -435,7 +441,7 @@ const std::vector<SettingRow>& setting_rows() {
   static const std::vector<SettingRow> rows = [] {
     std::vector<SettingRow> all;
     for (auto part : {gpu_settings(), job_settings(), disk_settings(), bound_settings(),
-                      application_settings(), user_settings(), server_settings()})
+                      host_settings(), application_settings(), user_settings(), server_settings()})
       all.insert(all.end(), part.begin(), part.end());
     return all;
   }();
