@@ -611,7 +611,8 @@ TEST_F(Loop, WhyAJobWaitsSaysWhatItsQueueDoes) {
       << why;
   EXPECT_TRUE(why.ends_with("; the queue goes by deadline")) << why;
   EXPECT_EQ(control->why_waits(third),
-            "its user has as many jobs running as the queue allows; the queue goes by deadline");
+            "its user has as many jobs running as the queue allows (2); the queue goes by "
+            "deadline");
 }
 
 TEST_F(Loop, AReservedGpuIsKeptForItsUser) {

@@ -397,7 +397,10 @@ void JobLifecycle::take_timer(const JobKey& key) {
     return true;
   };
   if (is_due(attempt.stop_at)) book_.later([this, key] { stop_now(key); });
-  if (is_due(attempt.time_up))
+  // One that has ended, and of which it is not yet known why, needs no stop.
+  const bool ended =
+      std::ranges::find(node_.pending, key, &PendingVerdict::key) != node_.pending.end();
+  if (is_due(attempt.time_up) && !ended)
     stop_attempt(*job, key.attempt, AttemptEnd::time_limit, out_of_time_in_words(job->record.spec));
 }
 
