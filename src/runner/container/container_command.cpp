@@ -197,7 +197,13 @@ int code_said(std::string_view text) {
 
 const std::string_view podman_settings =
     "[engine]\ncgroup_manager = \"cgroupfs\"\nevents_logger = \"none\"\nlock_type = \"file\"\n";
-const std::string_view podman_storage = "[storage]\ndriver = \"overlay\"\n";
+
+std::string podman_storage(const std::string& state) {
+  // Of root's own jobs podman takes no folders from its command line alone.
+  return fmt::format(
+      "[storage]\ndriver = \"overlay\"\nrunroot = \"{0}/runroot\"\ngraphroot = \"{0}/root\"\n",
+      state);
+}
 
 std::string image_store(const std::string& home) {
   return fmt::format("{}/.local/share/containers/storage", home);
@@ -230,7 +236,8 @@ bool is_last_word(ContainerProgram by, std::string_view line) {
 std::optional<ContainerFailure> container_failure(ContainerProgram by, bool began, int exit_code,
                                                   std::string_view last_word) {
   const ProgramRow& row = row_of(by);
-  if (row.says_begin ? began : exit_code != row.failed || last_word.empty()) return std::nullopt;
+  if (row.says_begin ? began : exit_code != row.failed || !is_last_word(by, last_word))
+    return std::nullopt;
   std::string_view why = last_word;
   if (is_last_word(by, why)) why.remove_prefix(row.last_word.size());
   why.remove_prefix(std::min(why.find_first_not_of(' '), why.size()));

@@ -51,8 +51,10 @@ struct ContainerCommand {
 
 /// Where the socket for reports is in the container.
 inline constexpr std::string_view report_in_container = "/run/cleave/report";
-/// What podman reads in place of its users' and the machine's configuration.
-extern const std::string_view podman_settings, podman_storage;
+/// What podman reads in place of its users' and the machine's configuration, where its own files
+/// are in `state`.
+extern const std::string_view podman_settings;
+[[nodiscard]] std::string podman_storage(const std::string& state);
 inline constexpr std::string_view podman_settings_file = "containers.conf",
                                   podman_storage_file = "storage.conf";
 

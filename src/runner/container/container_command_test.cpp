@@ -149,6 +149,7 @@ TEST(ContainerFailure, IsNoneOnceTheJobsProgramRan) {
     EXPECT_FALSE(container_failure(ContainerProgram::podman, true, code, "Error: x")) << code;
   EXPECT_FALSE(container_failure(ContainerProgram::apptainer, true, 1, "FATAL: x"));
   EXPECT_FALSE(container_failure(ContainerProgram::apptainer, true, 255, ""));
+  EXPECT_FALSE(container_failure(ContainerProgram::apptainer, true, 255, "the job's last words"));
 }
 
 TEST(ContainerFailure, SaysWhatTheProgramSaidLast) {
@@ -157,6 +158,10 @@ TEST(ContainerFailure, SaysWhatTheProgramSaidLast) {
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->reason, "the container was not set up: podman: a:1: image not known");
   EXPECT_EQ(failure->code, 0);
+  const auto unmarked =
+      container_failure(ContainerProgram::podman, false, 1, "runroot must be set");
+  ASSERT_TRUE(unmarked);
+  EXPECT_EQ(unmarked->reason, "the container was not set up: podman: runroot must be set");
   const auto silent = container_failure(ContainerProgram::podman, false, 2, "");
   ASSERT_TRUE(silent);
   EXPECT_NE(silent->reason.find("it ended with 2 and said nothing"), std::string::npos);

@@ -125,8 +125,8 @@ Result<void> make_state(const ContainerPlaces& places) {
     if (const auto made = make_folder(fmt::format("{}/{}", places.state, each)); !made) return made;
   // What programs in the container see as their root.
   (void)::chmod(places.root.c_str(), 0755);
-  for (const auto& [file, text] : {std::pair(podman_settings_file, podman_settings),
-                                   std::pair(podman_storage_file, podman_storage)})
+  for (const auto& [file, text] : {std::pair(podman_settings_file, std::string(podman_settings)),
+                                   std::pair(podman_storage_file, podman_storage(places.state))})
     if (const auto written = write_file(fmt::format("{}/{}", places.state, file), text); !written)
       return written;
   return {};

@@ -169,7 +169,9 @@ bool Supervisor::container_failed(int exit_code) {
   if (!began_) look_into_container();
   if (err_)
     while (err_->pipe && read_output(*err_, true)) continue;
-  const auto failure = container_failure(*contained_by_, began_, exit_code, last_word_);
+  // Its very last line may have no end.
+  const std::string& said = last_word_.empty() && err_ ? err_->line : last_word_;
+  const auto failure = container_failure(*contained_by_, began_, exit_code, said);
   if (!failure) return false;
   outcome_.end = ProcessOutcome::End::not_started;
   outcome_.reason = failure->reason;
