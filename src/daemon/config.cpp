@@ -136,6 +136,12 @@ std::vector<SettingRow> bound_settings() {
         "(operators are exempt); 0: any. Jobs keep the limit that they were accepted with.",
         at_once},
        NumberSetting{0, 1e9, [](auto& to, double value) { to.job_time_most = if_any(value); }}},
+  };
+}
+
+/// What keeps jobs apart.
+std::vector<SettingRow> isolation_settings() {
+  return {
       {{"control_groups", "true or false", "true",
         "Whether each job runs in control groups of its own, below the daemon's, where the system "
         "lets it: so no process escapes its job, and the limits below hold.",
@@ -158,6 +164,12 @@ std::vector<SettingRow> bound_settings() {
         at_once},
        TextSetting{
            [](DaemonSettings& to, auto value) { to.container_runtime = std::move(value); }}},
+  };
+}
+
+/// What one job may use of the host.
+std::vector<SettingRow> use_settings() {
+  return {
       {{"job_processes", "a whole number", "16384",
         "How many processes and threads a job may have at a time; 0: no limit.", at_once},
        CountSetting{0, 4'194'304,
@@ -441,7 +453,8 @@ const std::vector<SettingRow>& setting_rows() {
   static const std::vector<SettingRow> rows = [] {
     std::vector<SettingRow> all;
     for (auto part : {gpu_settings(), job_settings(), disk_settings(), bound_settings(),
-                      host_settings(), application_settings(), user_settings(), server_settings()})
+                      isolation_settings(), use_settings(), host_settings(), application_settings(),
+                      user_settings(), server_settings()})
       all.insert(all.end(), part.begin(), part.end());
     return all;
   }();

@@ -63,12 +63,12 @@ constexpr std::string_view test_libraries = "gtest/ rapidcheck.h rapidcheck/";
 /// need no list: their names have neither a dot nor a folder.
 constexpr std::string_view system_folders = "sys/ linux/ netinet/ arpa/ net/";
 constexpr auto system_headers = std::to_array<std::string_view>(
-    {"aio.h",    "cxxabi.h",  "dirent.h",    "dlfcn.h",  "elf.h",     "emmintrin.h", "errno.h",
-     "fcntl.h",  "fnmatch.h", "ftw.h",       "getopt.h", "glob.h",    "grp.h",       "libgen.h",
-     "limits.h", "link.h",    "locale.h",    "netdb.h",  "poll.h",    "pty.h",       "pthread.h",
-     "pwd.h",    "sched.h",   "semaphore.h", "signal.h", "spawn.h",   "stdint.h",    "stdio.h",
-     "stdlib.h", "string.h",  "strings.h",   "syslog.h", "termios.h", "time.h",      "ucontext.h",
-     "unistd.h", "utime.h",   "wait.h"});
+    {"aio.h",      "cxxabi.h",  "dirent.h", "dlfcn.h",     "elf.h",    "emmintrin.h", "errno.h",
+     "fcntl.h",    "fnmatch.h", "ftw.h",    "getopt.h",    "glob.h",   "grp.h",       "libgen.h",
+     "limits.h",   "link.h",    "locale.h", "malloc.h",    "netdb.h",  "poll.h",      "pty.h",
+     "pthread.h",  "pwd.h",     "sched.h",  "semaphore.h", "signal.h", "spawn.h",     "stdint.h",
+     "stdio.h",    "stdlib.h",  "string.h", "strings.h",   "syslog.h", "termios.h",   "time.h",
+     "ucontext.h", "unistd.h",  "utime.h",  "wait.h"});
 
 bool starts_with_one_of(std::string_view header, std::string_view words) {
   return std::ranges::any_of(words | std::views::split(' '), [&](const auto& word) {

@@ -15,7 +15,8 @@ std::int64_t content_of(const char* text) {
 
 TEST(SubmissionKeys, ArePrintableAndMayBeQuoted) {
   const Json empty = Json::object();
-  for (const std::string_view good : {"a", "\"a\"", "8e03978e-40d5-43dd-bc93-6894a57f9324", "a b", "\""})
+  for (const std::string_view good :
+       {"a", "\"a\"", "8e03978e-40d5-43dd-bc93-6894a57f9324", "a b", "\""})
     EXPECT_TRUE(read_submission_key(good, empty)) << good;
   EXPECT_EQ(read_submission_key("\"a\"", empty)->text, "a");
   EXPECT_TRUE(read_submission_key(std::string(255, 'a'), empty));

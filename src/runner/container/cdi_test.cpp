@@ -18,7 +18,7 @@ std::set<std::string> keys_of(const Json& object) {
 }
 
 ContainerEdits some_edits() {
-  return {{{"/dev/nvidiactl", "/dev/nvidiactl"}, {"/root/dev/nvidia0", "/dev/nvidia0"}},
+  return {{{"/dev/nvidiactl", "/dev/nvidiactl"}, {"/elsewhere/dev/nvidia0", "/dev/nvidia0"}},
           {{"/usr/lib/libcuda.so.1", "/usr/local/nvidia/lib64/libcuda.so.1", true},
            {"/node", "/node", false}},
           {"CUDA_VISIBLE_DEVICES=MIG-1"}};
@@ -52,7 +52,7 @@ TEST(Cdi, HasWhatTheSchemaDemandsAndNothingElse) {
 TEST(Cdi, SaysWhatTheContainerHas) {
   const Json edits = Json::parse(cdi_text(some_edits(), "12.1"))["devices"][0]["containerEdits"];
   EXPECT_EQ(edits["deviceNodes"][1]["path"], "/dev/nvidia0");
-  EXPECT_EQ(edits["deviceNodes"][1]["hostPath"], "/root/dev/nvidia0");
+  EXPECT_EQ(edits["deviceNodes"][1]["hostPath"], "/elsewhere/dev/nvidia0");
   EXPECT_EQ(edits["mounts"][0]["options"], Json::array({"bind", "ro", "nosuid", "nodev"}));
   EXPECT_EQ(edits["mounts"][1]["options"], Json::array({"bind", "rw", "nosuid", "nodev"}));
   EXPECT_EQ(edits["env"][0], "CUDA_VISIBLE_DEVICES=MIG-1");
