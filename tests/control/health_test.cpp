@@ -342,6 +342,22 @@ TEST_F(Health, AJobRunsAgainForNothingOnlySoOften) {
   EXPECT_FALSE(drained(0) || drained(1));
 }
 
+/// It runs on where it is, as the operator's drain has it, but it does not begin there again.
+TEST_F(Health, AReplicaIsNotStartedAgainOnASickGpu) {
+  NewJob wanted = restartable("7g.40gb");
+  wanted.spec.service.emplace().replicas = 1;
+  const JobNumber job = submit(wanted, 20s);
+  run(5s);
+  const std::size_t gpu = gpu_of(job);
+  machine.door(gpu).tells->recovery_action = 1;
+  run(10s);
+  ASSERT_TRUE(drained(gpu));
+  EXPECT_EQ(attempts(job).size(), 1U);
+  run(30s);
+  ASSERT_GE(attempts(job).size(), 2U);
+  EXPECT_EQ(gpu_of(job), 1 - gpu);
+}
+
 TEST_F(Health, ItsOwnErrorIsTheJobs) {
   NewJob wanted = restartable("3g.20gb");
   const JobNumber job = submit(wanted);

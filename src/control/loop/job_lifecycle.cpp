@@ -384,8 +384,12 @@ void JobLifecycle::take_timer(const JobKey& key) {
   if (key.attempt == 0) {
     if (!job->not_before || *job->not_before > clock_.steady()) return;
     job->not_before.reset();
-    if (job->record.is_replica() && job->id && job->place && job->attempts.empty())
-      return start_at_its_place(*job);
+    if (job->record.is_replica() && job->id && job->place && job->attempts.empty()) {
+      if (node_.gpu(job->place->gpu).drained_by() == nullptr) return start_at_its_place(*job);
+      // What ran on a GPU that is not well may run on, but is not started there again.
+      leave_engine(*job);
+      job->record.state = JobState::queued;
+    }
     return enter_queue(*job);
   }
   const auto found = job->attempts.find(key.attempt);
