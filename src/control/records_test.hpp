@@ -99,6 +99,7 @@ class RandomRecords {
   void fill(std::int64_t& value) { value = any_number(); }
   void fill(int& value) { value = any_int(); }
   void fill(bool& value) { value = chance(0.5); }
+  void fill(double& value) { value = any_int() / 8.0; }
   void fill(Duration& value) { value = any_time(); }
   void fill(Request& value) { value = any_request(); }
   void fill(Keeps& value) { value = static_cast<Keeps>(random.below(words_of_keeps.size())); }
