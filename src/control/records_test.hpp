@@ -96,6 +96,7 @@ class RandomRecords {
     return spec;
   }
   void fill(std::string& value) { value = any_text(); }
+  void fill(std::vector<std::string>& value) { value = any_texts(); }
   void fill(std::int64_t& value) { value = any_number(); }
   void fill(int& value) { value = any_int(); }
   void fill(bool& value) { value = chance(0.5); }
