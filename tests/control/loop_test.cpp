@@ -89,7 +89,7 @@ TEST_F(Loop, WhatEndsAtOnceIsRunAgainLessAndLessOften) {
   EXPECT_EQ(attempts(second).size(), 9U);
   EXPECT_EQ(record(first).state, JobState::queued);
   run(24h);
-  EXPECT_NEAR(static_cast<double>(attempts(second).size()), 24 * 12 + 8, 3);
+  EXPECT_NEAR(static_cast<double>(record(second).attempts), 24 * 12 + 8, 3);
   EXPECT_EQ(runner->kept_bytes({second, 1}), 0) << "the outputs of old attempts are gone";
   EXPECT_EQ(jobs.folders(second), 20U);
 }
