@@ -632,6 +632,7 @@ Asked submit_with(ServiceStand& stand, std::uint32_t uid, const std::string& key
 
 TEST(Service, OfSubmissionsWithOneKeyOneIsTaken) {
   ServiceStand stand;
+  stand.service().set_settings({"", true, "laws"});
   const Asked first = submit_with(stand, ada(), "one", plain_job);
   EXPECT_EQ(first.response->status, 201);
   EXPECT_EQ(first.json()["id"], 1);

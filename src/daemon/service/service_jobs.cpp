@@ -205,8 +205,14 @@ bool Service::submitted_before(const ApiCallPtr& call, const NewJob& job) {
   if ((*before)->written) {
     reply();
   } else {
+    // That one may be refused although what waits for it is not.
     doors_.control.wait_for_store(doors_.now());
-    when_written(call, reply);
+    when_written(call, [this, call, number, reply] {
+      if (const auto stored = doors_.store.job(number); stored && *stored) return reply();
+      call->refuse(Error{ErrorKind::infeasible, key_header,
+                         "the submission with this key could not be written", "try again"},
+                   503);
+    });
   }
   return true;
 }
