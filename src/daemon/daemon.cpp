@@ -11,6 +11,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/system/system_error.hpp>
 #include <csignal>
 #include <cstddef>
@@ -125,6 +126,7 @@ class RunningDaemon {
         signals_(loop_) {}
 
   Result<void> begin() {
+    if (const auto work = check_timers(); !work) return work;
     if (const auto listens = listen(); !listens) return listens;
     // A machine that was started anew runs none of its jobs: which start this is must be known.
     boot_ = trimmed(read_system_file(boot_file));
@@ -170,6 +172,18 @@ class RunningDaemon {
   }
 
  private:
+  /// The event loop does not say that it cannot watch its own timer, and then none ever rings.
+  Result<void> check_timers() {
+    bool rang = false;
+    boost::asio::steady_timer timer(loop_, std::chrono::milliseconds(1));
+    timer.async_wait([&rang](const boost::system::error_code& failed) { rang = !failed; });
+    loop_.run_for(std::chrono::seconds(2));
+    loop_.restart();
+    if (rang) return {};
+    return fail(ErrorKind::infeasible, "the event loop", "its timers do not ring",
+                "see that descriptors and memory are left");
+  }
+
   /// At the first place whose folder can be had. One that another daemon of this user has is not
   /// passed over.
   Result<void> listen() {
