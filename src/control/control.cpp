@@ -127,7 +127,7 @@ Result<void> Control::Parts::begin(Doors& doors) {
     return possible;
   auto contents = book.load();
   if (!contents) return std::unexpected(contents.error());
-  const auto found = doors.runner.found();
+  const auto found = doors.runner.found([this](const JobKey& key) { return book.is_settled(key); });
   if (!found) return std::unexpected(found.error());
   const StoredSettings stored = parse_settings(contents->settings);
   for (const GpuIdentity& identity : doors.executor.gpus()) {

@@ -78,6 +78,7 @@ class FakeStore final : public Store {
   Result<std::optional<JobCommand>> command(JobNumber number) override;
   Result<std::optional<JobRecord>> job_with_key(std::uint32_t uid, const std::string& key) override;
   Result<std::vector<AttemptRecord>> attempts(JobNumber number) override;
+  Result<std::optional<AttemptRecord>> attempt(const JobKey& key) override;
   Result<std::vector<JobRecord>> jobs(const JobQuery& query) override;
   Result<std::vector<StoredJob>> jobs_with_attempts(const JobQuery& query) override;
   Result<std::vector<EventRecord>> events(std::int64_t after, std::optional<std::uint32_t> uid,
@@ -322,7 +323,6 @@ inline Result<StoreContents> FakeStore::load() {
   for (const auto& [key, attempt] : memory.attempts) {
     const bool open = memory.open.contains(key.job);
     if (open || !attempt.ended) contents.attempts.push_back(attempt);
-    if (!open) contents.over.push_back(key);
   }
   for (const auto& [device, instance] : memory.instances) contents.instances.push_back(instance);
   contents.settings = memory.settings;
@@ -371,6 +371,12 @@ inline Result<std::vector<AttemptRecord>> FakeStore::attempts(JobNumber number) 
   const auto [first, last] = disk_->now_->attempts_of(number);
   for (auto each = first; each != last; ++each) all.push_back(each->second);
   return all;
+}
+
+inline Result<std::optional<AttemptRecord>> FakeStore::attempt(const JobKey& key) {
+  if (const auto read = disk_->read_or_failed(); !read) return std::unexpected(read.error());
+  const auto found = disk_->now_->attempts.find(key);
+  return found == disk_->now_->attempts.end() ? std::nullopt : std::optional(found->second);
 }
 
 inline Result<std::vector<JobRecord>> FakeStore::jobs(const JobQuery& query) {

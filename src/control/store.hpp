@@ -46,11 +46,10 @@ struct StoreBatch {
   }
 };
 
-/// What a daemon that begins must know.
+/// What a daemon that begins must know: none of it grows with the number of final jobs.
 struct StoreContents {
-  std::vector<JobRecord> jobs;          // all that are not final, by number
-  std::vector<AttemptRecord> attempts;  // of those, and others that have not ended; by key
-  std::vector<JobKey> over;  // attempts of final jobs, by key: whose folders may still lie there
+  std::vector<JobRecord> jobs;            // all that are not final, by number
+  std::vector<AttemptRecord> attempts;    // of those, and others that have not ended; by key
   std::vector<InstanceRecord> instances;  // not gone
   std::map<std::string, std::string> settings;
   std::vector<LearntProfile> learnt;  // by key
@@ -101,6 +100,8 @@ class Store {
                                                                       const std::string& key) = 0;
   /// By key.
   [[nodiscard]] virtual Result<std::vector<AttemptRecord>> attempts(JobNumber number) = 0;
+  /// Nothing where there is none.
+  [[nodiscard]] virtual Result<std::optional<AttemptRecord>> attempt(const JobKey& key) = 0;
   /// Newest first.
   [[nodiscard]] virtual Result<std::vector<JobRecord>> jobs(const JobQuery& query) = 0;
   /// The same, with the latest attempt of each.

@@ -41,6 +41,9 @@ class StoppingStore final : public Store {
   Result<std::vector<AttemptRecord>> attempts(JobNumber number) override {
     return store_->attempts(number);
   }
+  Result<std::optional<AttemptRecord>> attempt(const JobKey& key) override {
+    return store_->attempt(key);
+  }
   Result<std::vector<JobRecord>> jobs(const JobQuery& query) override {
     return store_->jobs(query);
   }
@@ -70,7 +73,10 @@ class StoppingRunner final : public Runner {
   StoppingRunner(std::unique_ptr<Runner> runner, AtPoint at)
       : runner_(std::move(runner)), at_(std::move(at)) {}
 
-  Result<std::vector<FoundJob>> found() override { return runner_->found(); }
+  using Runner::found;
+  Result<std::vector<FoundJob>> found(const IsSettled& is_settled) override {
+    return runner_->found(is_settled);
+  }
   Started start(const Launch& launch) override {
     return between_points(at_, "start", [&] { return runner_->start(launch); });
   }

@@ -54,6 +54,19 @@ TEST(FakeRunner, KeepsThePromiseOfTheDoor) {
   }
 }
 
+TEST(FakeRunner, DoesNotLookAtWhatIsSettled) {
+  FakeJobs jobs(3);
+  FakeRunner runner(jobs);
+  std::size_t started = 0;
+  for (std::int64_t job = 1; job <= 20; ++job) started += runner.start(launch_of(job)) ? 1 : 0;
+  ASSERT_GT(started, 2U);
+  FakeRunner later(jobs);
+  const auto found = later.found([](const JobKey& key) { return key.job > 1; });
+  ASSERT_TRUE(found);
+  for (const FoundJob& each : *found) EXPECT_EQ(each.key.job, 1);
+  EXPECT_EQ(later.found()->size(), started);
+}
+
 TEST(FakeRunner, FollowsItsPlan) {
   FakeJobs jobs(1);
   FakeRunner runner(jobs);

@@ -105,7 +105,8 @@ class FakeRunner final : public Runner {
   /// `jobs` must outlive it. found() of a new runner tells everything again.
   explicit FakeRunner(FakeJobs& jobs);
 
-  Result<std::vector<FoundJob>> found() override;
+  using Runner::found;
+  Result<std::vector<FoundJob>> found(const IsSettled& is_settled) override;
   Started start(const Launch& launch) override;
   Result<void> signal(const JobKey& key, int number) override;
   using Runner::stop;
@@ -280,9 +281,10 @@ inline FakeRunner::FakeRunner(FakeJobs& jobs) : jobs_(&jobs) {
   for (auto& [key, attempt] : jobs_->attempts_) attempt.told = 0;
 }
 
-inline Result<std::vector<FoundJob>> FakeRunner::found() {
+inline Result<std::vector<FoundJob>> FakeRunner::found(const IsSettled& is_settled) {
   std::vector<FoundJob> all;
   for (auto& [key, attempt] : jobs_->attempts_) {
+    if (is_settled(key)) continue;
     FoundJob found;
     found.key = key;
     found.began = !attempt.happened.empty() && !fake_runner::is_refusal(attempt.happened.front());

@@ -36,7 +36,8 @@ class ProcessRunner final : public Runner {
   [[nodiscard]] static Result<std::unique_ptr<ProcessRunner>> open(Places places);
   ~ProcessRunner() override;
 
-  Result<std::vector<FoundJob>> found() override;
+  using Runner::found;
+  Result<std::vector<FoundJob>> found(const IsSettled& is_settled) override;
   Started start(const Launch& launch) override;
   Result<void> signal(const JobKey& key, int number) override;
   using Runner::stop;

@@ -32,7 +32,7 @@ Result<std::vector<std::string>> names_in(const std::string& path) {
 
 }  // namespace
 
-Result<std::vector<FoundJob>> ProcessRunner::found() {
+Result<std::vector<FoundJob>> ProcessRunner::found(const IsSettled& is_settled) {
   std::vector<FoundJob> all;
   const auto names = names_in(places_.jobs);
   if (!names) return std::unexpected(names.error());
@@ -40,7 +40,7 @@ Result<std::vector<FoundJob>> ProcessRunner::found() {
     if (name.starts_with(".new-")) (void)removal_.remove(name);
     if (name.starts_with(".gone-")) removal_.go_on_with(name);
     const auto key = parse_directory_name(name);
-    if (!key || attempts_.contains(*key)) continue;
+    if (!key || attempts_.contains(*key) || is_settled(*key)) continue;
     const auto one = look_at(*key);
     if (!one) return std::unexpected(one.error());
     all.push_back(*one);

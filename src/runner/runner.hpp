@@ -9,6 +9,7 @@
 // again, so that nothing is lost if the daemon dies before it has recorded the event.
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <variant>
@@ -72,9 +73,15 @@ class Runner {
  public:
   virtual ~Runner() = default;
 
+  /// Says of which attempts nothing is left but what they wrote.
+  using IsSettled = std::function<bool(const JobKey&)>;
   /// Call once, before anything else: all attempts that an earlier runner started and that were not
-  /// forgotten, by key.
-  [[nodiscard]] virtual Result<std::vector<FoundJob>> found() = 0;
+  /// forgotten, by key, without those that are settled: of these there may be many, and nothing is
+  /// looked at.
+  [[nodiscard]] virtual Result<std::vector<FoundJob>> found(const IsSettled& is_settled) = 0;
+  [[nodiscard]] Result<std::vector<FoundJob>> found() {
+    return found([](const JobKey&) { return false; });
+  }
   /// Begins a supervisor and does not wait for it: that it could not take the attempt over, or not
   /// in time, is told later. On failure nothing was started and nothing is left.
   [[nodiscard]] virtual Started start(const Launch& launch) = 0;

@@ -19,7 +19,10 @@ class SeededDaemon::WatchedRunner final : public Runner {
   bool fences() const override { return false; }
   explicit WatchedRunner(SeededDaemon& of) : of_(&of), inner_(of.jobs_) {}
 
-  Result<std::vector<FoundJob>> found() override { return inner_.found(); }
+  using Runner::found;
+  Result<std::vector<FoundJob>> found(const IsSettled& is_settled) override {
+    return inner_.found(is_settled);
+  }
   Started start(const Launch& launch) override {
     of_->point("before a start");
     auto started = inner_.start(launch);

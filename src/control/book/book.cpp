@@ -26,6 +26,12 @@ Result<StoreContents> Book::load() {
   return contents;
 }
 
+bool Book::is_settled(const JobKey& key) {
+  const auto stored = store_->attempt(key);
+  return stored && *stored && (*stored)->ended && (*stored)->exit_code &&
+         (*stored)->end != AttemptEnd::lost;
+}
+
 Result<std::vector<StoredJob>> Book::latest_jobs(std::optional<JobState> state, std::size_t most) {
   JobQuery query;
   query.final_too = true;

@@ -60,6 +60,11 @@ class Book {
                                                               const std::string& key) {
     return store_->job_with_key(uid, key);
   }
+  [[nodiscard]] Result<std::optional<AttemptRecord>> attempt(const JobKey& key) {
+    return store_->attempt(key);
+  }
+  /// Whether the store has how its process ended: then nothing runs that was started for it.
+  [[nodiscard]] bool is_settled(const JobKey& key);
 
   // What has changed. A job is written as the node has it at the time of the write.
 

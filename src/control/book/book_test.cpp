@@ -109,6 +109,30 @@ TEST_F(BookTest, EnvironmentsGoWithTheLastRunOfAJob) {
   EXPECT_EQ(environment(3), std::vector<std::string>{"A=secret"}) << "its other replicas are";
 }
 
+/// What is settled is not looked at again when a daemon begins.
+TEST_F(BookTest, AnAttemptIsSettledWhenTheStoreHasHowItsProcessEnded) {
+  written_job(1);
+  AttemptRecord attempt;
+  attempt.key = {1, 1};
+  const auto settled = [&] {
+    StoreBatch batch;
+    batch.attempts.push_back(attempt);
+    EXPECT_TRUE(store.write(batch, Durability::written));
+    return book.is_settled(attempt.key);
+  };
+  EXPECT_FALSE(book.is_settled({1, 1})) << "it is not known";
+  EXPECT_FALSE(settled()) << "it runs";
+  attempt.ended = Instant{} + 1h;
+  attempt.end = AttemptEnd::lost;
+  EXPECT_FALSE(settled()) << "something of it may still run";
+  attempt.end = AttemptEnd::cancelled;
+  EXPECT_FALSE(settled()) << "no process of it was heard of";
+  attempt.exit_code = 143;
+  EXPECT_TRUE(settled());
+  disk.fail_reads(1);
+  EXPECT_FALSE(book.is_settled({1, 1}));
+}
+
 TEST_F(BookTest, EffectsWaitForTheWrite) {
   std::string done;
   book.note_setting("paused", "yes");

@@ -19,7 +19,7 @@ void Startup::take(StoreContents contents, const std::vector<FoundJob>& found) {
   std::set<JobKey> seen;
   for (const FoundJob& each : found) {
     seen.insert(each.key);
-    take_found(each, contents.over);
+    take_found(each);
   }
   const std::vector<JobNumber> unstarted = settle_unfound(seen);
   lifecycle_.settle_runs();
@@ -69,13 +69,14 @@ void Startup::keep_one_attempt(LiveJob& job) {
     if (!live.record.end && (!job.main || live.record.began)) job.main = number;
 }
 
-void Startup::take_found(const FoundJob& found, const std::vector<JobKey>& over) {
+void Startup::take_found(const FoundJob& found) {
   LiveJob* job = node_.find(found.key.job);
   const bool known_job =
       job != nullptr && (!is_final(job->record.state) || job->attempts.contains(found.key.attempt));
   if (!known_job) {
-    const bool known = std::ranges::binary_search(over, found.key);
-    if (!known || found.state == FoundJob::State::alive) take_unknown(found);
+    const auto stored = book_.attempt(found.key);
+    const bool unknown = stored && !*stored;
+    if (unknown || found.state == FoundJob::State::alive) take_unknown(found);
     return;
   }
   if (found.key.attempt > job->record.attempts && !take_unwritten_attempt(*job, found)) return;

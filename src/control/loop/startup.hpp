@@ -30,7 +30,7 @@ class Startup {
   void take_attempts(std::vector<AttemptRecord> attempts);
   [[nodiscard]] LiveJob* take_final_job(JobNumber number);
   void keep_one_attempt(LiveJob& job);
-  void take_found(const FoundJob& found, const std::vector<JobKey>& over);
+  void take_found(const FoundJob& found);
   void take_unknown(const FoundJob& found);
   [[nodiscard]] bool take_unwritten_attempt(LiveJob& job, const FoundJob& found);
   void take_alive(LiveJob& job, const FoundJob& found);

@@ -33,7 +33,7 @@ namespace cleave {
 class SqliteStore final : public Store {
  public:
   /// Opens or begins it in a directory that is there. Databases up to 64 MiB are checked whole for
-  /// damage; in larger ones all rows of jobs are, and other damage is found where it is met. No row
+  /// damage; in larger ones unfinished jobs are, and other damage is found where it is met. No row
   /// is answered or used that is not what was written (row_sum.hpp).
   ///
   /// Refused where the latest batches are missing that were on the disk (store_witness.hpp), unless
@@ -54,6 +54,7 @@ class SqliteStore final : public Store {
   Result<std::optional<JobCommand>> command(JobNumber number) override;
   Result<std::optional<JobRecord>> job_with_key(std::uint32_t uid, const std::string& key) override;
   Result<std::vector<AttemptRecord>> attempts(JobNumber number) override;
+  Result<std::optional<AttemptRecord>> attempt(const JobKey& key) override;
   Result<std::vector<JobRecord>> jobs(const JobQuery& query) override;
   Result<std::vector<StoredJob>> jobs_with_attempts(const JobQuery& query) override;
   Result<std::vector<EventRecord>> events(std::int64_t after, std::optional<std::uint32_t> uid,
@@ -92,6 +93,8 @@ class SqliteStore final : public Store {
   [[nodiscard]] Result<void> put_learnt(const StoreBatch& batch);
   [[nodiscard]] Result<void> forget(const StoreBatch& batch);
   [[nodiscard]] Result<std::vector<JobRecord>> read_jobs(SqliteRun& run) const;
+  [[nodiscard]] Result<std::vector<JobRecord>> open_jobs();
+  [[nodiscard]] Result<std::vector<AttemptRecord>> open_attempts();
   [[nodiscard]] Result<std::vector<LearntProfile>> read_learnt();
   [[nodiscard]] Error broken(std::string message) const;
   void give_back_room(std::size_t pages);

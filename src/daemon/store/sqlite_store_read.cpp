@@ -1,12 +1,14 @@
 // What the store answers.
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "control/record_text.hpp"
 #include "daemon/store/sqlite_store.hpp"
 #include "daemon/store/store_columns.hpp"
+#include "daemon/store/store_schema.hpp"
 
 namespace cleave {
 
@@ -151,31 +153,56 @@ Result<std::vector<LearntProfile>> SqliteStore::read_learnt() {
   return all;
 }
 
+/// By the index of them, since there may be many others. Where it is damaged a job would be
+/// missing: another index knows them by their states.
+Result<std::vector<JobRecord>> SqliteStore::open_jobs() {
+  SqliteRun run = connection_.use(
+      fmt::format("{} INDEXED BY jobs_open WHERE final = 0 ORDER BY number", select_jobs()));
+  auto jobs = read_jobs(run);
+  if (!jobs) return jobs;
+  std::string states;
+  for (const std::string_view each : job_state_names)
+    if (!is_final(*parse_job_state(each)))
+      states += fmt::format("{}'{}'", states.empty() ? "" : ", ", each);
+  SqliteRun again = connection_.use(fmt::format(
+      "SELECT number FROM jobs INDEXED BY jobs_in_state WHERE state IN ({}) ORDER BY number",
+      states));
+  auto next = jobs->begin();
+  bool same = true;
+  while (again.row()) same = next != jobs->end() && next++->number == again.integer() && same;
+  if (const auto fine = again.state(); !fine) return std::unexpected(fine.error());
+  if (same && next == jobs->end()) return jobs;
+  return damaged(connection_, "its indexes do not have the same unfinished jobs");
+}
+
+/// Those of unfinished jobs, and others that have not ended.
+Result<std::vector<AttemptRecord>> SqliteStore::open_attempts() {
+  const std::string file = shown(file_.path().string(), 200);
+  SqliteRun of_jobs = connection_.use(
+      fmt::format("{} WHERE job IN (SELECT number FROM jobs INDEXED BY jobs_open WHERE final = 0)",
+                  select_attempts()));
+  auto attempts = read_attempts(of_jobs, file);
+  if (!attempts) return attempts;
+  SqliteRun others = connection_.use(fmt::format(
+      "{} INDEXED BY attempts_open WHERE ended_ns IS NULL AND job NOT IN (SELECT number FROM jobs "
+      "INDEXED BY jobs_open WHERE final = 0)",
+      select_attempts()));
+  auto more = read_attempts(others, file);
+  if (!more) return more;
+  std::ranges::move(*more, std::back_inserter(*attempts));
+  std::ranges::sort(*attempts, {}, &AttemptRecord::key);
+  return attempts;
+}
+
 Result<StoreContents> SqliteStore::load() {
   StoreContents contents;
   const std::string file = shown(file_.path().string(), 200);
-  // Not by the index: where a large database has a damaged one, a job would be missing.
-  SqliteRun open_jobs =
-      connection_.use(fmt::format("{} NOT INDEXED WHERE final = 0 ORDER BY number", select_jobs()));
-  auto jobs = read_jobs(open_jobs);
+  auto jobs = open_jobs();
   if (!jobs) return std::unexpected(jobs.error());
   contents.jobs = std::move(*jobs);
-  SqliteRun open_attempts =
-      connection_.use(fmt::format("{} WHERE ended_ns IS NULL OR job IN (SELECT number FROM jobs "
-                                  "NOT INDEXED WHERE final = 0) ORDER BY job, attempt",
-                                  select_attempts()));
-  auto attempts = read_attempts(open_attempts, file);
+  auto attempts = open_attempts();
   if (!attempts) return std::unexpected(attempts.error());
   contents.attempts = std::move(*attempts);
-  SqliteRun over = connection_.use(
-      "SELECT job, attempt FROM attempts WHERE job NOT IN (SELECT number FROM jobs NOT "
-      "INDEXED WHERE final = 0)"
-      " ORDER BY job, attempt");
-  while (over.row()) {
-    const JobNumber job = over.integer();
-    contents.over.push_back({job, over.integer()});
-  }
-  if (const auto fine = over.state(); !fine) return std::unexpected(fine.error());
   SqliteRun open_instances =
       connection_.use(fmt::format("SELECT {} FROM instances WHERE gone_ns IS NULL ORDER BY device",
                                   selected("instances", instance_columns(), "instances")));
@@ -232,6 +259,16 @@ Result<std::vector<AttemptRecord>> SqliteStore::attempts(JobNumber number) {
   SqliteRun run =
       connection_.use(fmt::format("{} WHERE job = ?1 ORDER BY attempt", select_attempts()));
   return read_attempts(run.with(number), shown(file_.path().string(), 200));
+}
+
+Result<std::optional<AttemptRecord>> SqliteStore::attempt(const JobKey& key) {
+  static const std::string sql =
+      fmt::format("{} WHERE job = ?1 AND attempt = ?2", select_attempts());
+  SqliteRun run = connection_.use(sql);
+  auto found = read_attempts(run.with(key.job, key.attempt), shown(file_.path().string(), 200));
+  if (!found) return std::unexpected(found.error());
+  if (found->empty()) return std::nullopt;
+  return std::move(found->front());
 }
 
 Result<std::vector<JobRecord>> SqliteStore::jobs(const JobQuery& query) {

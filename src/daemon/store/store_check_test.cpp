@@ -2,8 +2,8 @@
 
 #include "daemon/store/store_check.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
-#include <signal.h>
 #include <sys/stat.h>
 
 #include <fstream>
@@ -75,7 +75,7 @@ class CheckedStore : public testing::Test {
     }
   }
 
-  const TemporaryFolder folder_;
+  const TemporaryFolder folder_{quick_folder()};
 };
 
 TEST_F(CheckedStore, IsSoundAndUnchangedAlsoWhileItIsInUse) {
@@ -331,23 +331,37 @@ TEST_F(BackedUpStore, IsNotMadeOfADamagedStore) {
   EXPECT_EQ(files(), 3U);
 }
 
-/// Writes for ever, and brings its log in all the time.
-[[noreturn]] void write_and_settle(const fs::path& state) {
+/// For each byte that comes, says so and then writes, and brings its log in all the time.
+[[noreturn]] void write_when_told(const fs::path& state, int told, int tells) {
   auto store = SqliteStore::open(state);
   if (!store) ::_exit(3);
-  for (std::int64_t turn = (*store)->load()->last_event + 1;; ++turn) {
-    if (!(*store)->write(batch_of(turn), Durability::synced)) ::_exit(4);
-    (*store)->settle();
+  std::int64_t turn = (*store)->load()->last_event;
+  for (char byte = 0; ::read(told, &byte, 1) == 1;) {
+    if (::write(tells, &byte, 1) != 1) ::_exit(4);
+    for (const std::int64_t last = turn + 40; turn < last;) {
+      if (!(*store)->write(batch_of(++turn), Durability::synced)) ::_exit(5);
+      (*store)->settle();
+    }
   }
+  ::_exit(0);
 }
 
 TEST_F(BackedUpStore, IsOfOneMomentWhateverIsWrittenMeanwhile) {
   write(*open(), 1, 60);
+  int to[2], from[2];
+  ASSERT_EQ(::pipe2(to, O_CLOEXEC), 0);
+  ASSERT_EQ(::pipe2(from, O_CLOEXEC), 0);
   const pid_t writer = ::fork();
   ASSERT_GE(writer, 0);
-  if (writer == 0) write_and_settle(state());
+  if (writer == 0) {
+    ::close(to[1]);
+    write_when_told(state(), to[0], from[1]);
+  }
   std::int64_t last = 0;
   for (int round = 0; round < 8 && !HasFailure(); ++round) {
+    char byte = 'w';
+    ASSERT_EQ(::write(to[1], &byte, 1), 1);
+    ASSERT_EQ(::read(from[0], &byte, 1), 1);
     const auto found = check_store(state());
     EXPECT_TRUE(found && found->faults.empty())
         << (found ? found->faults.front().text() : found.error().text());
@@ -364,11 +378,12 @@ TEST_F(BackedUpStore, IsOfOneMomentWhateverIsWrittenMeanwhile) {
     last = whole;
   }
   EXPECT_GT(last, 60);
-  ASSERT_EQ(::kill(writer, SIGKILL), 0);
+  ::close(to[1]);
   int status = 0;
   ASSERT_EQ(::waitpid(writer, &status, 0), writer);
-  EXPECT_TRUE(WIFSIGNALED(status)) << "it ended by itself: " << WEXITSTATUS(status);
-  EXPECT_GE(whole_batches(*open()), last);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << WEXITSTATUS(status);
+  for (const int each : {to[0], from[0], from[1]}) ::close(each);
+  EXPECT_EQ(whole_batches(*open()), 60 + 8 * 40);
 }
 
 /// What is read must not be written over: the store waits with its log, until the log is very long.

@@ -61,7 +61,7 @@ template <class Visit>
   const auto next = [&](const auto& table) {
     if (done) done = visit(table);
   };
-  next(StoreTable<JobRecord>{"jobs", job_columns()});
+  next(StoreTable<JobRecord>{"jobs", job_columns(), 1, true});
   next(StoreTable<StoredCommand>{"commands", command_columns(), 1, true});
   next(StoreTable<AttemptRecord>{"attempts", attempt_columns(), 2, true});
   next(StoreTable<InstanceRecord>{"instances", instance_columns()});

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <optional>
@@ -17,13 +18,18 @@
 
 namespace cleave {
 
+/// Where a sync costs nothing, and other programs' syncs are not waited for.
+inline std::filesystem::path quick_folder() {
+  const std::filesystem::path memory = "/dev/shm";
+  return ::access(memory.c_str(), W_OK) == 0 ? memory : std::filesystem::temp_directory_path();
+}
+
 /// All that the daemon acts upon or returns.
 struct Everything {
   std::vector<JobRecord> open, listed, ended;
   std::vector<std::optional<JobRecord>> jobs;
   std::vector<std::optional<JobCommand>> commands;
   std::vector<AttemptRecord> attempts, open_attempts;
-  std::vector<JobKey> over;
   std::vector<InstanceRecord> instances;
   std::vector<EventRecord> events;
   std::map<std::string, std::string> settings;
@@ -44,7 +50,6 @@ inline std::optional<Everything> read_everything(Store& store, JobNumber most) {
   if (!take(store.load(), contents)) return std::nullopt;
   all.open = contents.jobs;
   all.open_attempts = contents.attempts;
-  all.over = contents.over;
   all.instances = contents.instances;
   all.settings = contents.settings;
   all.last_job = contents.last_job;

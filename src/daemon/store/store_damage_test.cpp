@@ -11,9 +11,11 @@
 #include "base/format.hpp"
 #include "base/temporary_folder_test.hpp"
 #include "daemon/store/row_sum.hpp"
+#include "daemon/store/sqlite_faults_test.hpp"
 #include "daemon/store/sqlite_store.hpp"
 #include "daemon/store/store_check.hpp"
 #include "daemon/store/store_contents_test.hpp"
+#include "runner/job_directory.hpp"
 
 namespace cleave {
 namespace {
@@ -68,6 +70,8 @@ class DamagedStore : public testing::Test {
     auto everything = read_everything(**store, jobs);
     ASSERT_TRUE(everything);
     whole_ = std::move(*everything);
+    for (const AttemptRecord& each : whole_.attempts)
+      fs::create_directories(folder_.path() / "jobs" / directory_name(each.key));
     store->reset();
     for (const char* each : {"", ".witness"}) fs::copy_file(file(each), kept(each));
     good_ = bytes();
@@ -114,7 +118,7 @@ class DamagedStore : public testing::Test {
     return fmt::format("{} ends at {}", damaged.string(), size);
   }
 
-  const TemporaryFolder folder_;
+  const TemporaryFolder folder_{quick_folder()};
   Everything whole_;
   std::string good_;
   std::map<char, std::vector<std::size_t>> pages_;
@@ -133,7 +137,7 @@ TEST_F(DamagedStore, SaysSoOrIsAsItWas) {
   const int rounds = std::getenv("CLEAVE_LONG") == nullptr ? 150 : 1000;
   Random random(11);
   RandomRecords any(12);
-  int refused = 0, whole = 0;
+  int refused = 0, whole = 0, sound = 0;
   for (int round = 0; round < rounds && !HasFailure(); ++round) {
     restore();
     SCOPED_TRACE(fmt::format("round {}, {}", round, damage(random)));
@@ -142,6 +146,7 @@ TEST_F(DamagedStore, SaysSoOrIsAsItWas) {
     EXPECT_EQ(bytes(), damaged);
     const auto store = SqliteStore::open(folder_.path());
     expect_agreement(found, store);
+    sound += found && found->faults.empty() ? 1 : 0;
     if (!store) {
       ++refused;
       EXPECT_FALSE(store.error().remedy.empty()) << store.error().text();
@@ -149,6 +154,7 @@ TEST_F(DamagedStore, SaysSoOrIsAsItWas) {
       continue;
     }
     const auto read = read_everything(**store, jobs);
+    EXPECT_TRUE(read || !found || !found->faults.empty()) << "what cannot be read is not sound";
     if (!read) continue;
     ++whole;
     EXPECT_TRUE(*read == whole_);
@@ -159,6 +165,7 @@ TEST_F(DamagedStore, SaysSoOrIsAsItWas) {
   }
   EXPECT_GT(refused, rounds / 4);
   EXPECT_GT(whole, rounds / 20);
+  EXPECT_GT(sound, rounds / 50);
 }
 
 TEST_F(DamagedStore, WithBaredCommandsIsWhole) {
@@ -209,30 +216,101 @@ TEST_F(DamagedStore, IsRefusedForARowThatIsNotWhatWasWritten) {
 }
 
 /// A large one is not read whole when it is opened.
-TEST_F(DamagedStore, ThatIsLargeAnswersNoRowThatIsNotWhatWasWritten) {
-  {
+class LargeStore : public DamagedStore {
+ protected:
+  static constexpr JobNumber last = jobs + 70;
+  void SetUp() override {
+    DamagedStore::SetUp();
     auto store = SqliteStore::open(folder_.path());
     ASSERT_TRUE(store);
     StoreBatch batch;
-    for (JobNumber number = jobs + 1; number <= jobs + 70; ++number) {
-      batch.jobs.emplace_back().number = number;
-      batch.commands.emplace_back(
-          number, JobCommand{{"true"}, {"A=" + std::string(std::size_t{1} << 20, 'x')}, "/"});
+    for (JobNumber number = jobs + 1; number <= last; ++number) {
+      JobRecord& job = batch.jobs.emplace_back();
+      job.number = number;
+      JobCommand command{{"true"}, {}, "/"};
+      const std::string long_text(std::size_t{1} << 20, 'x');
+      if (number % 2 == 0) {
+        command.environment = {"A=" + long_text};
+      } else {
+        job.state = JobState::finished;
+        job.ended = Instant(Duration(number));
+        job.reason = long_text;
+      }
+      batch.commands.emplace_back(number, std::move(command));
     }
     ASSERT_TRUE((*store)->write(batch, Durability::written));
   }
-  {
+  void sql(const std::string& text) const {
     auto connection = SqliteConnection::open(fs::canonical(file()));
-    ASSERT_TRUE(connection && connection->run("UPDATE commands SET command = replace(command, "
-                                              "'true', 'evil') WHERE job = 130"));
+    ASSERT_TRUE(connection);
+    const auto done = connection->run(text);
+    ASSERT_TRUE(done) << done.error().text();
   }
+};
+
+TEST_F(LargeStore, AnswersNoRowThatIsNotWhatWasWritten) {
+  sql("UPDATE commands SET command = replace(command, 'true', 'evil') WHERE job = 130;"
+      "UPDATE jobs SET exit_code = 0 WHERE number = 131");
   const auto store = SqliteStore::open(folder_.path());
   ASSERT_TRUE(store) << store.error().text();
   EXPECT_TRUE((*store)->load());
-  EXPECT_TRUE((*store)->command(131));
+  EXPECT_TRUE((*store)->command(132));
   const auto command = (*store)->command(130);
   ASSERT_FALSE(command);
   EXPECT_NE(command.error().text().find("command of job 130"), std::string::npos);
+  EXPECT_FALSE((*store)->job(131));
+  const auto found = check_store(folder_.path());
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->faults.size(), 2U) << found->faults.back().text();
+}
+
+TEST_F(LargeStore, WithAnUnfinishedJobThatIsNotWhatWasWrittenIsNotBegunFrom) {
+  sql("UPDATE jobs SET uid = 7 WHERE number = 132");
+  const auto store = SqliteStore::open(folder_.path());
+  ASSERT_TRUE(store) << store.error().text();
+  const auto contents = (*store)->load();
+  ASSERT_FALSE(contents);
+  EXPECT_NE(contents.error().text().find("job 132"), std::string::npos);
+}
+
+/// An index is made to lack a job: its text in the schema is another one while it is written.
+TEST_F(LargeStore, WhoseIndexLacksAnUnfinishedJobIsNotBegunFrom) {
+  for (const auto& [index, columns] : {std::pair("jobs_open", "jobs (number) WHERE final = 0"),
+                                       std::pair("jobs_in_state", "jobs (state, number)")}) {
+    SCOPED_TRACE(index);
+    const auto say = [&](const std::string& what) {
+      sql(
+          fmt::format("PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = 'CREATE INDEX "
+                      "{} ON {}' WHERE name = '{}'",
+                      index, what, index));
+    };
+    const std::string_view whole = columns;
+    say(fmt::format("{} {} number <> 132", whole, whole.contains("WHERE") ? "AND" : "WHERE"));
+    sql(fmt::format("REINDEX {}", index));
+    say(columns);
+    {
+      const auto store = SqliteStore::open(folder_.path());
+      ASSERT_TRUE(store) << store.error().text();
+      const auto contents = (*store)->load();
+      ASSERT_FALSE(contents);
+      EXPECT_NE(contents.error().text().find("indexes do not have the same unfinished jobs"),
+                std::string::npos)
+          << contents.error().text();
+      EXPECT_EQ(contents.error().kind, ErrorKind::bad_input);
+    }
+    sql(fmt::format("REINDEX {}", index));
+    EXPECT_TRUE((*SqliteStore::open(folder_.path()))->load());
+  }
+}
+
+TEST_F(LargeStore, IsBegunFromWithoutReadingWhatIsOver) {
+  const FaultySqlite counted;
+  FaultySqlite::files().begin(-1, false);
+  const auto store = SqliteStore::open(folder_.path());
+  ASSERT_TRUE(store) << store.error().text();
+  ASSERT_TRUE((*store)->load());
+  constexpr std::int64_t pages = 70 * 256;
+  EXPECT_LT(FaultySqlite::files().calls, pages / 20);
 }
 
 }  // namespace

@@ -22,12 +22,6 @@ namespace fs = std::filesystem;
 
 constexpr JobNumber jobs = 6;
 
-/// Where a sync costs nothing.
-fs::path quick_folder() {
-  const fs::path memory = "/dev/shm";
-  return ::access(memory.c_str(), W_OK) == 0 ? memory : fs::temp_directory_path();
-}
-
 std::vector<StoreBatch> all_batches() {
   RandomRecords any(21);
   std::vector<StoreBatch> all;

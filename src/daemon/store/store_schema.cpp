@@ -26,6 +26,10 @@ constexpr std::int64_t keys_since = 8;
 constexpr std::string_view key_index =
     "CREATE UNIQUE INDEX jobs_by_key ON jobs (uid, submission_key) WHERE submission_key IS NOT "
     "NULL;\n";
+/// Came with schema 8.
+constexpr std::int64_t attempts_index_since = 8;
+const std::string attempts_index =
+    "CREATE INDEX attempts_open ON attempts (job, attempt) WHERE ended_ns IS NULL;\n";
 
 // Times are nanoseconds since 1970. A job that is final stays final.
 std::string schema() {
@@ -41,8 +45,9 @@ CREATE TABLE commands ()" +
 CREATE TABLE attempts ()" +
          column_definitions(attempt_columns()) + R"(, PRIMARY KEY (job, attempt)
 ) STRICT, WITHOUT ROWID;
-CREATE TABLE instances ()" +
-         column_definitions(instance_columns()) + R"() STRICT, WITHOUT ROWID;
+)" + attempts_index +
+         R"(CREATE TABLE instances ()" + column_definitions(instance_columns()) +
+         R"() STRICT, WITHOUT ROWID;
 CREATE INDEX instances_gone ON instances (gone_ns) WHERE gone_ns IS NOT NULL;
 CREATE TABLE events ()" +
          column_definitions(event_columns()) + R"() STRICT;
@@ -59,7 +64,7 @@ INSERT INTO numbers (name, highest) VALUES ('job', 0), ('event', 0), ('batch', 0
 
 /// That of the newest column.
 std::int64_t schema_version() {
-  std::int64_t newest = sums_since;
+  std::int64_t newest = attempts_index_since;
   static_cast<void>(for_each_table([&](const auto& table) -> Result<void> {
     for (const auto& each : table.columns) newest = std::max(newest, each.since);
     return {};
@@ -119,6 +124,7 @@ Result<void> upgrade_schema(SqliteConnection& connection, std::int64_t from) {
   });
   if (!prepared) return prepared;
   if (from < keys_since) text += key_index;
+  if (from < attempts_index_since) text += attempts_index;
   return connection.run(fmt::format("{} PRAGMA user_version = {}; COMMIT", text, schema_version()));
 }
 

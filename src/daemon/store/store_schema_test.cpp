@@ -12,6 +12,7 @@
 #include "base/temporary_folder_test.hpp"
 #include "daemon/store/sqlite_store.hpp"
 #include "daemon/store/store_check.hpp"
+#include "daemon/store/store_contents_test.hpp"
 
 namespace cleave {
 namespace {
@@ -172,7 +173,7 @@ UPDATE numbers SET sum = 5983812658817637186 WHERE name = 'event';
 UPDATE numbers SET sum = 8555663457419699744 WHERE name = 'batch';
 UPDATE learnt SET sum = 3594968279971734223 WHERE uid = 1000;
 )";
-  const TemporaryFolder folder_;
+  const TemporaryFolder folder_{quick_folder()};
 };
 
 class EarlierSchema : public SchemaFile, public testing::WithParamInterface<std::int64_t> {};
