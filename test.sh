@@ -180,6 +180,7 @@ if [ "$long" = yes ]; then
   run_long daemon_loop_test '*Seed*' CLEAVE_DAEMON_SEEDS=10000
   run_long daemon_crash_test '*' CLEAVE_LONG=1
   run_long daemon_injection_test '*' CLEAVE_LONG=1
+  run_long daemon_test 'Damaged*:KilledWriter*:Faulty*' CLEAVE_LONG=1
   run_long daemon_hostile_test '*' CLEAVE_LONG=1
   run_long cli_test 'Pages.*' CLEAVE_LONG=1
   run_long plans_test '*' CLEAVE_PLAN_ROUNDS=10
