@@ -196,6 +196,20 @@ TEST_F(DiskOfLoop, WithLittleRoomTheOldestOfWhoKeepsMostGo) {
   EXPECT_TRUE(control->submit(large(0, 0), moment()));
 }
 
+TEST_F(DiskOfLoop, HowAJobEndedIsSeenBeforeItIsForgotten) {
+  look_at_disk = [this] { return rooms; };
+  have_room(90);
+  begin_again();
+  const JobNumber ends = submit(large(0, 0), 1s);
+  run(3s);
+  EXPECT_EQ(record(ends).state, JobState::finished);
+  have_room(3);
+  run(1100ms);
+  EXPECT_EQ(kept(), std::vector<JobNumber>{ends});
+  run(6s);
+  EXPECT_TRUE(kept().empty());
+}
+
 TEST_F(DiskOfLoop, CancellingIsWrittenWhereASubmissionDoesNotFit) {
   const JobNumber runs = submit(sized("1g.5gb"), 1h);
   run(1s);
