@@ -4,7 +4,7 @@
 
 #include "nvmlsim/library_test.hpp"
 
-namespace cleave {
+namespace cleave::sim {
 namespace {
 
 using enum nvml::Return;
@@ -150,4 +150,4 @@ TEST(Signs, WhatMakesNoSenseIsRefused) {
 }
 
 }  // namespace
-}  // namespace cleave
+}  // namespace cleave::sim
