@@ -4,8 +4,8 @@
 #   tools/containers.sh
 #
 # The packages come from the sources that this machine uses already; they are unpacked into
-# build/containers/root and never installed. What could not be had is said in build/containers/missing, which the
-# tests print when they skip; the exit status is then 1.
+# build/containers/root and never installed. What could not be had is said in
+# build/containers/missing, which the tests print when they skip; the exit status is then 1.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -76,6 +77,19 @@ class Contained : public ::testing::Test {
         }));
   }
 
+  /// Processes that have the attempt's folder among their mounts: those in the container, and
+  /// podman's own, which have no other mark.
+  std::size_t processes_of(const JobKey& key) {
+    const std::string mounted =
+        fmt::format("{}/jobs/{}/", fs::path(stand().path("jobs")).parent_path().filename().string(),
+                    directory_name(key));
+    return static_cast<std::size_t>(
+        std::ranges::count_if(all_processes(), [&](const ProcessFacts& each) {
+          return !each.zombie &&
+                 read_text(fmt::format("/proc/{}/mountinfo", each.pid)).contains(mounted);
+        }));
+  }
+
   GroupPlaces places_;
   std::optional<Stand> stand_;
 };
@@ -113,6 +127,19 @@ TEST_F(Contained, HasNothingOfTheHostButWhatIsMounted) {
   EXPECT_TRUE(fs::exists(work() + "/made"));
   EXPECT_FALSE(fs::exists(image() + "/given")) << "the image's folder is as it was";
   EXPECT_FALSE(fs::exists(image() + "/etc/hosts"));
+}
+
+/// State directories are the daemon's own, and may have long names.
+TEST_F(Contained, ItsFolderNeedNotBeReachable) {
+  ::chmod(stand().path("jobs").c_str(), 0700);
+  std::ofstream(stand().path("jobs") + "/library") << "x";
+  Launch made = launch("cat /etc/cleave-test; ls -d /boot /opt/library 2>/dev/null; exit 5");
+  made.container->instance.mounts = {{stand().path("jobs") + "/library", "/opt/library", true}};
+  const JobKey key = stand().start(made);
+  EXPECT_EQ(end_of(key).code, 5) << err(key) << end_of(key).reason;
+  const bool reaches_it = ::geteuid() != 0;
+  EXPECT_EQ(out(key),
+            fmt::format("made by tools/containers.sh\n{}", reaches_it ? "/opt/library\n" : ""));
 }
 
 /// Of a gang one may be the first; a root that asks its own folder is no other.
@@ -162,6 +189,33 @@ TEST_F(Contained, SignalsReachTheJob) {
   EXPECT_EQ(out(key), "ready\nsaved\ngot\n");
 }
 
+/// What podman wrote where the user may write says nothing of other people's processes.
+TEST_F(Contained, ANumberThatTheUserWroteIsNotSignalled) {
+  const pid_t other = ::fork();
+  if (other == 0) {
+    ::setpgid(0, 0);
+    ::pause();
+    ::_exit(0);
+  }
+  ::setpgid(other, other);
+  const JobKey key =
+      stand().start(launch("trap 'exit 4' TERM; echo ready; while :; do sleep 0.05; done"));
+  const std::string file = stand().users_folder(key) + "/container.pid";
+  ASSERT_TRUE(stand().wait_until([&] { return fs::exists(stand().users_folder(key)); }));
+  ASSERT_FALSE(fs::exists(file)) << "podman takes longer";
+  std::ofstream(file) << other;
+  if (::geteuid() == 0) ASSERT_EQ(::chown(file.c_str(), nobody, nobody), 0);
+  ASSERT_TRUE(stand().wait_until([&] { return out(key).contains("ready"); })) << err(key);
+  EXPECT_NE(stand().pid(key), other);
+  ASSERT_TRUE(stand().runner().stop(key));
+  EXPECT_TRUE(end_of(key).stopped);
+  EXPECT_EQ(::kill(other, 0), 0);
+  int status = 0;
+  EXPECT_EQ(::waitpid(other, &status, WNOHANG), 0) << "it lives";
+  ::kill(other, SIGKILL);
+  ::waitpid(other, &status, 0);
+}
+
 /// One that heeds no signal, and what it began, of which some left its environment and parents.
 TEST_F(Contained, NothingIsLeftOfOneThatIsKilled) {
   Launch made = launch(
@@ -171,10 +225,11 @@ TEST_F(Contained, NothingIsLeftOfOneThatIsKilled) {
   const JobKey key = stand().start(made);
   ASSERT_TRUE(stand().wait_until([&] { return out(key).contains("ready"); })) << err(key);
   EXPECT_GE(processes_with("31415."), 2U);
+  EXPECT_GE(processes_of(key), 4U) << "podman, conmon and the job's";
   ASSERT_TRUE(stand().runner().stop(key));
   EXPECT_TRUE(end_of(key).stopped);
   EXPECT_EQ(processes_with("31415."), 0U);
-  EXPECT_EQ(processes_with(stand().folder(key)), 0U) << "nor podman's own";
+  EXPECT_EQ(processes_of(key), 0U) << "nor podman's own";
 }
 
 TEST_F(Contained, NothingIsLeftOfOneThatEnds) {
@@ -183,7 +238,7 @@ TEST_F(Contained, NothingIsLeftOfOneThatEnds) {
   EXPECT_EQ(end_of(key).code, 0) << err(key);
   EXPECT_GE(end_of(key).leftovers, 2);
   EXPECT_EQ(processes_with("31416."), 0U);
-  EXPECT_EQ(processes_with(stand().folder(key)), 0U);
+  EXPECT_EQ(processes_of(key), 0U);
   EXPECT_FALSE(fs::exists(stand().folder(key) + "/container"));
   EXPECT_EQ(fs::status(stand().users_folder(key)).permissions(), fs::perms::owner_all);
   EXPECT_FALSE(fs::exists(stand().users_folder(key) + "/container.pid"));
@@ -198,7 +253,7 @@ TEST_F(Contained, AForkBombHurtsItselfOnly) {
   ASSERT_TRUE(runs(key)) << err(key);
   ASSERT_TRUE(stand().runner().stop(key));
   (void)end_of(key);
-  EXPECT_EQ(processes_with(stand().folder(key)), 0U);
+  EXPECT_EQ(processes_of(key), 0U);
   EXPECT_TRUE(stand().processes(key).empty());
 }
 
@@ -210,7 +265,7 @@ TEST_F(Contained, NothingIsLeftWhenItsSupervisorIsKilled) {
   ::kill(stand().supervisor(key), SIGKILL);
   ASSERT_TRUE(stand().wait_until([&] { return stand().lost(key); }));
   EXPECT_EQ(processes_with("31417."), 0U);
-  EXPECT_EQ(processes_with(stand().folder(key)), 0U);
+  EXPECT_EQ(processes_of(key), 0U);
 }
 
 TEST_F(Contained, SaysWhyTheContainerWasNotSetUp) {

@@ -25,10 +25,10 @@ namespace cleave {
 namespace {
 
 constexpr const char* control_groups = "/sys/fs/cgroup";
-
-std::string folder_above(const std::string& path) {
-  return path.substr(0, path.rfind('/'));
-}
+/// Folders that jobs do not need: the first that there is has the files of this attempt in its
+/// place in the container program's namespace. Everybody can reach it, as podman wants of all
+/// folders above its own, and it is short: podman's may have 50 characters.
+constexpr std::array<const char*, 3> places_to_cover = {"/boot", "/media", "/srv"};
 
 Result<void> make_folder(const std::string& path) {
   if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST)
@@ -36,8 +36,9 @@ Result<void> make_folder(const std::string& path) {
   return {};
 }
 
-Result<void> write_file(const std::string& path, std::string_view text) {
-  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+Result<void> write_file(int folder, const std::string& path, std::string_view text) {
+  const Descriptor file(
+      ::openat(folder, path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   if (!file || !write_all(file.number(), text)) return system_error_at(path, "cannot be written");
   return {};
 }
@@ -53,8 +54,10 @@ std::unexpected<Error> no_namespace() {
   return error;
 }
 
-/// This user becomes number 0 of a namespace that has no other numbers.
-Result<void> enter_namespaces(std::uint32_t uid, std::uint32_t gid) {
+/// This user becomes number 0 of a namespace that has no other numbers. The working directory is
+/// the folder then, which may not be reachable by its path.
+Result<void> enter_namespaces(std::uint32_t uid, std::uint32_t gid, int folder) {
+  if (::fchdir(folder) != 0) return system_error_at("container", "its folder cannot be entered");
   // The process has given up all that was the daemon's; a process that may not be inspected cannot
   // write the numbers of its namespace.
   if (::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) != 0 || ::unshare(CLONE_NEWUSER | CLONE_NEWNS) != 0)
@@ -93,28 +96,39 @@ Result<void> mount_read_only(const std::string& folder, const std::string& place
   return {};
 }
 
-std::vector<RootPoint> points_in(const Launch& launch, const std::string& report) {
+std::vector<RootPoint> points_in(const Container& container, const std::string& working_directory,
+                                 const std::string& report) {
   std::vector<RootPoint> points(points_of_podman().begin(), points_of_podman().end());
-  for (const BindMount& each : mounts_of(*launch.container, launch.working_directory, report)) {
+  for (const BindMount& each : mounts_of(container, working_directory, report)) {
     struct stat facts {};
     const bool is_folder = ::stat(each.from.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode);
     points.push_back({each.to, is_folder});
   }
-  points.push_back({launch.working_directory});
+  points.push_back({working_directory});
   return points;
 }
 
-/// Podman opens all folders above its own for everybody, which the attempt's must not be and this
-/// user may not do: in this namespace another folder is in its place, in memory, with the user's
-/// folder in it.
-Result<void> cover_attempt(const std::string& attempt, const std::string& users) {
+Result<std::string> place_to_cover() {
+  for (const char* each : places_to_cover) {
+    struct stat facts {};
+    if (::stat(each, &facts) == 0 && S_ISDIR(facts.st_mode)) return each;
+  }
+  errno = ENOENT;
+  return fail(ErrorKind::infeasible, "container", "there is no folder for the files of podman",
+              fmt::format("make {}, which may be empty", places_to_cover.front()));
+}
+
+/// What is mounted at the place in this namespace is in memory, with the working directory, the
+/// user's folder, in it.
+Result<void> cover(const std::string& place, const std::string& users) {
   const Descriptor kept(
-      ::open_tree(AT_FDCWD, users.c_str(), OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE));
+      ::open_tree(AT_FDCWD, ".", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE));
   if (!kept) return system_error_at(users, "cannot be taken over");
-  if (::mount("tmpfs", attempt.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, "mode=711") != 0)
-    return system_error_at(attempt, "cannot be covered");
+  if (::mount("tmpfs", place.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, "mode=711") != 0)
+    return system_error_at(place, "cannot be covered");
   if (const auto made = make_folder(users); !made) return made;
-  if (::move_mount(kept.number(), "", AT_FDCWD, users.c_str(), MOVE_MOUNT_F_EMPTY_PATH) != 0)
+  if (::move_mount(kept.number(), "", AT_FDCWD, users.c_str(), MOVE_MOUNT_F_EMPTY_PATH) != 0 ||
+      ::chdir("/") != 0)
     return system_error_at(users, "cannot be taken over");
   return {};
 }
@@ -127,22 +141,51 @@ Result<void> make_state(const ContainerPlaces& places) {
   (void)::chmod(places.root.c_str(), 0755);
   for (const auto& [file, text] : {std::pair(podman_settings_file, std::string(podman_settings)),
                                    std::pair(podman_storage_file, podman_storage(places.state))})
-    if (const auto written = write_file(fmt::format("{}/{}", places.state, file), text); !written)
+    if (const auto written = write_file(AT_FDCWD, fmt::format("{}/{}", places.state, file), text);
+        !written)
       return written;
   return {};
 }
 
-Result<void> enter_for_podman(const Launch& launch, const std::string& users,
-                              const ContainerPlaces& places) {
-  const Container& container = *launch.container;
-  if (const auto in = enter_namespaces(launch.uid, launch.gid); !in) return in;
-  if (const auto hidden = hide_control_groups(launch.uid == 0); !hidden) return hidden;
-  if (const auto covered = cover_attempt(folder_above(users), users); !covered) return covered;
-  if (const auto made = make_state(places); !made) return made;
-  if (image_kind(container.image) == ImageKind::name) return {};
+/// Instances' mounts that the job's user cannot reach are not there for its other jobs either.
+void leave_out_unreachable(std::vector<BindMount>& mounts) {
+  std::erase_if(mounts,
+                [](const BindMount& each) { return ::access(each.from.c_str(), F_OK) != 0; });
+}
+
+Result<ContainerPlaces> enter_for_podman(const Launch& launch, const Container& container,
+                                         int folder) {
+  const auto place = place_to_cover();
+  if (!place) return std::unexpected(place.error());
+  const std::string state = fmt::format("{}/container", *place),
+                    users = fmt::format("{}/{}", *place, user_folder);
+  const ContainerPlaces places{state, fmt::format("{}/fs", state),
+                               fmt::format("{}/{}", users, report_socket),
+                               fmt::format("{}/{}", users, container_began_file)};
+  if (const auto in = enter_namespaces(launch.uid, launch.gid, folder); !in)
+    return std::unexpected(in.error());
+  if (const auto hidden = hide_control_groups(launch.uid == 0); !hidden)
+    return std::unexpected(hidden.error());
+  if (const auto covered = cover(*place, users); !covered) return std::unexpected(covered.error());
+  if (const auto made = make_state(places); !made) return std::unexpected(made.error());
+  if (image_kind(container.image) == ImageKind::name) return places;
   const std::string image = fmt::format("{}/image", places.state);
-  if (const auto mounted = mount_read_only(container.image, image); !mounted) return mounted;
-  return make_root(image, places.root, points_in(launch, places.report));
+  if (const auto mounted = mount_read_only(container.image, image); !mounted)
+    return std::unexpected(mounted.error());
+  if (const auto made = make_root(image, places.root,
+                                  points_in(container, launch.working_directory, places.report));
+      !made)
+    return std::unexpected(made.error());
+  return places;
+}
+
+/// Apptainer makes its own namespaces, and finds the socket for reports by its path.
+Result<ContainerPlaces> places_for_apptainer(int folder, const std::string& path) {
+  if (leads_to(path, folder))
+    return ContainerPlaces{{}, {}, fmt::format("{}/{}", path, report_socket), {}};
+  errno = EACCES;
+  return fail(ErrorKind::infeasible, path, "the job's user cannot reach it by its path",
+              "let others pass through the folders of the state directory (mode 0711)");
 }
 
 }  // namespace
@@ -150,28 +193,20 @@ Result<void> enter_for_podman(const Launch& launch, const std::string& users,
 Result<ContainerCommand> enter_container(const Launch& launch, int folder, const std::string& path,
                                          const std::vector<std::string>& environment) {
   Container container = *launch.container;
-  const auto in_folder = [&](std::string_view name) { return fmt::format("{}/{}", path, name); };
-  if (!leads_to(path, folder)) {
-    errno = 0;
-    return fail(ErrorKind::infeasible, path, "the job's user cannot reach it by its path",
-                "let others pass through the folders of the state directory (mode 0711)");
-  }
-  const std::string state = fmt::format("{}/container", folder_above(path));
-  const ContainerPlaces places{state, fmt::format("{}/fs", state), in_folder(report_socket),
-                               in_folder(container_began_file)};
-  if (const auto written = write_file(in_folder(container_specification),
+  leave_out_unreachable(container.instance.mounts);
+  if (const auto written = write_file(folder, container_specification,
                                       cdi_text(container.instance, directory_name(launch.key)));
       !written)
     return std::unexpected(written.error());
   // A user who has no images has no store of them either.
-  if (container.by == ContainerProgram::podman) {
-    if (::access(image_store(container.home).c_str(), X_OK) != 0) container.home.clear();
-    if (const auto in = enter_for_podman(launch, path, places); !in)
-      return std::unexpected(in.error());
-  }
+  const bool by_podman = container.by == ContainerProgram::podman;
+  if (by_podman && ::access(image_store(container.home).c_str(), X_OK) != 0) container.home.clear();
+  const auto places =
+      by_podman ? enter_for_podman(launch, container, folder) : places_for_apptainer(folder, path);
+  if (!places) return std::unexpected(places.error());
   return container_command(
       container, {launch.argv, environment, launch.working_directory, launch.uid, launch.gid},
-      places);
+      *places);
 }
 
 pid_t began_in_container(int folder) {

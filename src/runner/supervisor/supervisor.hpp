@@ -13,6 +13,7 @@
 #include "runner/job_log.hpp"
 #include "runner/job_process.hpp"
 #include "runner/launch.hpp"
+#include "runner/process_tree.hpp"
 #include "runner/reports/report_receiver.hpp"
 #include "runner/supervisor/supervisor_message.hpp"
 
@@ -71,7 +72,9 @@ class Supervisor {
   // supervisor_job.cpp: the job
   void hear_exec();
   void look_into_container();
-  void job_began(pid_t pid);
+  void job_began();
+  [[nodiscard]] pid_t job_pid() const { return inside_ ? inside_->pid : job_.pid; }
+  bool signal_job(int signal) const;
   void give_up_start();
   void reap();
   void main_ended(int status);
@@ -113,10 +116,12 @@ class Supervisor {
   bool held_ = false;                           // killed because its program did not run in time
   std::optional<Clock::time_point> to_run_by_;  // empty once the program runs, or will not
   // Of a job in a container: what runs it, when to see whether its program runs, when what tidies
-  // up after it has had its time, and the last that was said of what went wrong.
+  // up after it has had its time, the last that was said of what went wrong, and the process that
+  // the job's program runs in, once that is known.
   std::optional<ContainerProgram> contained_by_;
   std::optional<Clock::time_point> look_at_, tidy_until_;
   std::string last_word_;
+  std::optional<ProcessFacts> inside_;
   std::int64_t told_of_memory_ = 0;
   std::optional<Clock::time_point> kill_at_;  // the whole tree; repeated after growing waits
   Clock::duration kill_again_after_{};

@@ -86,7 +86,7 @@ void Supervisor::hear_exec() {
     }
     job_.exec.close();
     if (!exec_text_.empty() || held_) return to_run_by_.reset();
-    if (contained_by_ != ContainerProgram::podman) return job_began(job_.pid);
+    if (contained_by_ != ContainerProgram::podman) return job_began();
     look_at_ = Clock::now() + look_every;
   }
 }
@@ -95,15 +95,33 @@ void Supervisor::hear_exec() {
 void Supervisor::look_into_container() {
   look_at_.reset();
   if (began_ || held_) return;
-  if (const pid_t pid = began_in_container(places_.user.number()); pid > 0) return job_began(pid);
+  // Users can write that file, and name somebody else's process.
+  const pid_t pid = began_in_container(places_.user.number());
+  if (pid > 0)
+    for (const ProcessFacts& each : descendants_of(::getpid(), all_processes()))
+      if (each.pid == pid) inside_ = each;
+  // At the end it is no longer there to be seen.
+  if (inside_ || (main_gone_ && pid > 0)) return job_began();
   if (!main_gone_) look_at_ = Clock::now() + look_every;
 }
 
-void Supervisor::job_began(pid_t pid) {
+void Supervisor::job_began() {
   to_run_by_.reset();
   began_ = true;
   if (phase_ == Phase::starting) phase_ = Phase::running;
-  tell_all(JobBegan{pid});
+  tell_all(JobBegan{job_pid()});
+}
+
+/// To the job's process group: in a container too, since podman passes on no signal that comes
+/// before it is ready for it.
+bool Supervisor::signal_job(int signal) const {
+  if (inside_) {
+    const auto now = facts_of(inside_->pid);
+    if (now && now->started == inside_->started && now->group == now->pid &&
+        ::kill(-now->pid, signal) == 0)
+      return true;
+  }
+  return ::kill(-job_.pid, signal) == 0;
 }
 
 /// Once it is the user's, the user may stop it before it runs its program.
@@ -186,8 +204,8 @@ void Supervisor::stop(std::optional<Duration> grace) {
   outcome_.stopped = true;
   if (phase_ == Phase::stopping) return;
   phase_ = Phase::stopping;
-  if (::kill(-job_.pid, SIGTERM) != 0) (void)::kill(job_.pid, SIGTERM);
-  (void)::kill(-job_.pid, SIGCONT);
+  if (!signal_job(SIGTERM)) (void)::kill(job_.pid, SIGTERM);
+  (void)signal_job(SIGCONT);
   kill_after(launch_.stop_grace);
 }
 

@@ -74,15 +74,15 @@ std::string Supervisor::obey(const SupervisorAsk& ask) {
   if (ask.what == SupervisorAsk::What::stop) stop(ask.grace);
   if (main_gone_) return "the job has ended";
   if (ask.what == SupervisorAsk::What::stop) return {};
-  if (::kill(-job_.pid, ask.signal) == 0) return {};
-  return system_error_at(fmt::format("process group {}", job_.pid), "cannot be signalled")
+  if (signal_job(ask.signal)) return {};
+  return system_error_at(fmt::format("process group {}", job_pid()), "cannot be signalled")
       .error()
       .text();
 }
 
 void Supervisor::follow(Peer& peer) {
   peer.follows = true;
-  if (began_) send(peer, JobBegan{job_.pid});
+  if (began_) send(peer, JobBegan{job_pid()});
   if (outcome_.out_of_memory) send(peer, *outcome_.out_of_memory);
 }
 
@@ -116,7 +116,7 @@ SupervisorState Supervisor::state() const {
   constexpr const char* names[] = {"starting", "running", "stopping", "ending", "ended"};
   SupervisorState now;
   now.phase = names[static_cast<int>(phase_)];
-  now.pid = job_.pid;
+  now.pid = job_pid();
   now.out_dropped = out_ ? out_->log.dropped() : 0;
   now.err_dropped = err_ ? err_->log.dropped() : 0;
   now.reports_refused = receiver_.refused();
