@@ -143,7 +143,8 @@ void HealthKeeper::apply(GpuId id, const HealthFinding& finding) {
       add(id, std::move(condition));
     }
   }
-  if (fact.stops_jobs) stop(concerned, why);
+  // One of several jobs, of which nobody knows which, is not stopped.
+  if (fact.stops_jobs && finding.reaction != HealthReaction::requeue_job) stop(concerned, why);
 }
 
 void HealthKeeper::add(GpuId id, GpuCondition condition) {
