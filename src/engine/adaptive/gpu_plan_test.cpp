@@ -149,16 +149,20 @@ TEST(GpuPlan, EachJobThatIsDisturbedHasItsPrice) {
   for (const Profile& profile : model.profiles)
     speed.push_back(static_cast<double>(profile.compute.value) / model.compute.value);
   // The first would be a third faster on 4g.20gb, the second as much slower on 3g.20gb.
-  PlanJob first{.worth = {0.1, 10'000}, .speed = speed, .allowed = rules.all()};
+  PlanJob first;
+  first.worth = {0.1, 10'000};
+  first.speed = speed;
+  first.allowed = rules.all();
   first.at = at("3g.20gb", 4);
   first.may_stop = first.may_wait = true;
   first.checkpoint_s = 30;
   PlanJob second = first;
   second.worth.weight = 0.05;
   second.at = at("4g.20gb", 0);
-  PlanQuestion question{.held = PlacementSet::of(*first.at) | PlacementSet::of(*second.at),
-                        .horizon_s = 2000,
-                        .rent = rent};
+  PlanQuestion question;
+  question.held = PlacementSet::of(*first.at) | PlacementSet::of(*second.at);
+  question.horizon_s = 2000;
+  question.rent = rent;
   const std::vector<PlanJob> jobs{first, second};
   const double present = planner.present(question, jobs);
   const GpuPlan free = planner.best(question, jobs);
