@@ -194,6 +194,7 @@ TEST_F(Contained, ANumberThatTheUserWroteIsNotSignalled) {
   const pid_t other = ::fork();
   if (other == 0) {
     ::setpgid(0, 0);
+    ::alarm(60);
     ::pause();
     ::_exit(0);
   }
