@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 
 #include "base/format.hpp"
+#include "base/json.hpp"
 #include "simulate/simulated_hosts.hpp"
 #include "simulate/simulator.hpp"
 
@@ -77,8 +79,8 @@ std::vector<std::string> all_schedulers() {
 class Hosts : public testing::TestWithParam<std::string> {};
 
 INSTANTIATE_TEST_SUITE_P(Scheduler, Hosts, testing::ValuesIn(all_schedulers()),
-                         [](const auto& info) {
-                           std::string text = info.param;
+                         [](const auto& scheduler) {
+                           std::string text = scheduler.param;
                            std::ranges::replace(text, '-', '_');
                            return text;
                          });
@@ -138,7 +140,9 @@ TEST_P(Hosts, GiveOutWhatJobsAskForBeforeDefaults) {
   const RunSummary summary = run(fleet_of(eight_cpus, 1), jobs, GetParam(), starts);
   EXPECT_EQ(summary.finished, 2U);
   // On the other node its share of no CPU is none, and it may have that.
-  if (starts.gpu[1] == 0) EXPECT_GE(starts.at[1], 100);
+  if (starts.gpu[1] == 0) {
+    EXPECT_GE(starts.at[1], 100);
+  }
 }
 
 // What is not limited changes nothing, whatever jobs ask for.
@@ -160,8 +164,8 @@ class Queues : public testing::TestWithParam<std::string> {};
 INSTANTIATE_TEST_SUITE_P(Scheduler, Queues,
                          testing::Values("full-gpu", "static:layout=1g.5gb@0+1g.5gb@1", "scheme-b",
                                          "online", "adaptive"),
-                         [](const auto& info) {
-                           std::string text = info.param.substr(0, info.param.find(':'));
+                         [](const auto& scheduler) {
+                           std::string text = scheduler.param.substr(0, scheduler.param.find(':'));
                            std::ranges::replace(text, '-', '_');
                            return text;
                          });
