@@ -205,7 +205,9 @@ TEST_F(Contained, ANumberThatTheUserWroteIsNotSignalled) {
   ASSERT_TRUE(stand().wait_until([&] { return fs::exists(stand().users_folder(key)); }));
   ASSERT_FALSE(fs::exists(file)) << "podman takes longer";
   std::ofstream(file) << other;
-  if (::geteuid() == 0) ASSERT_EQ(::chown(file.c_str(), nobody, nobody), 0);
+  if (::geteuid() == 0) {
+    ASSERT_EQ(::chown(file.c_str(), nobody, nobody), 0);
+  }
   ASSERT_TRUE(stand().wait_until([&] { return out(key).contains("ready"); })) << err(key);
   EXPECT_NE(stand().pid(key), other);
   ASSERT_TRUE(stand().runner().stop(key));

@@ -227,18 +227,7 @@ class EveryStore : public testing::TestWithParam<const char*> {
       const auto others = store_->job_with_key(there->owner.uid + 1, there->key->text);
       EXPECT_TRUE(others && !others->has_value()) << "keys are a user's own";
     }
-    std::vector<AttemptRecord> of_it = plain.attempts;
-    std::erase_if(of_it, [&](const AttemptRecord& each) { return each.key.job != number; });
-    const auto attempts = store_->attempts(number);
-    ASSERT_TRUE(attempts) << attempts.error().text();
-    EXPECT_TRUE(*attempts == of_it) << number;
-    for (std::int64_t each = 0; each <= 2; ++each) {
-      const auto one = store_->attempt({number, each});
-      const auto same =
-          std::ranges::find(of_it, each, [](const auto& it) { return it.key.attempt; });
-      ASSERT_TRUE(one) << one.error().text();
-      EXPECT_TRUE(same == of_it.end() ? !one->has_value() : *one == *same) << number;
-    }
+    expect_same_attempts(plain, number);
     JobQuery query;
     query.final_too = any.chance(0.5);
     if (any.chance(0.5)) query.state = static_cast<JobState>(any.random.below(7));
@@ -276,6 +265,21 @@ class EveryStore : public testing::TestWithParam<const char*> {
     ASSERT_TRUE(events) << events.error().text();
     EXPECT_TRUE(*events == plain.told(after, query.uid, most));
     expect_same_sizes(plain, number, most);
+  }
+
+  void expect_same_attempts(const PlainStore& plain, JobNumber number) {
+    std::vector<AttemptRecord> of_it = plain.attempts;
+    std::erase_if(of_it, [&](const AttemptRecord& each) { return each.key.job != number; });
+    const auto attempts = store_->attempts(number);
+    ASSERT_TRUE(attempts) << attempts.error().text();
+    EXPECT_TRUE(*attempts == of_it) << number;
+    for (std::int64_t each = 0; each <= 2; ++each) {
+      const auto one = store_->attempt({number, each});
+      const auto same =
+          std::ranges::find(of_it, each, [](const auto& it) { return it.key.attempt; });
+      ASSERT_TRUE(one) << one.error().text();
+      EXPECT_TRUE(same == of_it.end() ? !one->has_value() : *one == *same) << number;
+    }
   }
 
   void expect_same_sizes(const PlainStore& plain, JobNumber after, std::size_t most) {
