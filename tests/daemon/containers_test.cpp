@@ -83,7 +83,9 @@ TEST_F(DaemonContainers, ACancelReachesIt) {
 }
 
 TEST(DaemonContainersNone, AreRefusedWithTheReason) {
-  DaemonStand stand({.config = "container_runtime = \"none\"\n"});
+  StandOptions options;
+  options.config = "container_runtime = \"none\"\n";
+  DaemonStand stand(options);
   const auto refused = stand.run("submit --image / -- true");
   EXPECT_EQ(refused.exit_code, 1) << refused.err;
   EXPECT_TRUE(has(refused.err, "this daemon runs no containers: container_runtime is none"))

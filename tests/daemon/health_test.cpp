@@ -30,7 +30,7 @@ std::pair<int, int> instance_of(const DaemonStand& stand, const std::string& dev
 }
 
 std::string device_of(DaemonStand& stand, std::int64_t job) {
-  return stand.job(job)["history"].back()["device"].get<std::string>();
+  return stand.job(job)["history"].back()["instance"]["device"].get<std::string>();
 }
 
 TEST(DaemonHealth, AContainedErrorMovesOneJob) {
@@ -72,7 +72,9 @@ TEST(DaemonHealth, ADrainedGpuSaysWhyAndWhatBringsItBack) {
     return has(stand.reason_of(second), "GPU 1 is drained for its health");
   })) << stand.reason_of(second);
   EXPECT_TRUE(has(stand.run("ps").err, "recovery action 1")) << stand.run("ps").err;
-  EXPECT_TRUE(has(stand.run("gpus").out, "drained")) << stand.run("gpus").out;
+  const Json gpu = stand.get("/v1/gpus")["gpus"][1];
+  EXPECT_EQ(gpu["drained"], true);
+  EXPECT_TRUE(has(gpu["trouble"], "recovery action 1 (GPU reset)")) << gpu.dump(1);
   ASSERT_EQ(stand.stop(), 0);
   stand.start();
   ASSERT_TRUE(stand.wait_until_ready());

@@ -88,7 +88,7 @@ std::vector<GpuCondition> parse_conditions(std::string_view text) {
   return parse_list<GpuCondition>(text, condition_from);
 }
 
-std::vector<JobFault> parse_faults(std::string_view text) {
+std::vector<JobFault> parse_job_faults(std::string_view text) {
   return parse_list<JobFault>(text, fault_from);
 }
 

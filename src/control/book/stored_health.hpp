@@ -16,6 +16,6 @@ namespace cleave {
 
 /// What this program does not know, or cannot read, is left out.
 [[nodiscard]] std::vector<GpuCondition> parse_conditions(std::string_view text);
-[[nodiscard]] std::vector<JobFault> parse_faults(std::string_view text);
+[[nodiscard]] std::vector<JobFault> parse_job_faults(std::string_view text);
 
 }  // namespace cleave

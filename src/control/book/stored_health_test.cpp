@@ -16,14 +16,14 @@ TEST(StoredHealth, ComesBackAsItWas) {
   EXPECT_EQ(parse_conditions(conditions_text(conditions)), conditions);
   const std::vector<JobFault> faults = {{"GPU-1", Instant{} + 5s, true},
                                         {"GPU-2", Instant{} + 6s, false}};
-  EXPECT_EQ(parse_faults(faults_text(faults)), faults);
+  EXPECT_EQ(parse_job_faults(faults_text(faults)), faults);
 }
 
 TEST(StoredHealth, NothingIsAnEmptyText) {
   EXPECT_EQ(conditions_text({}), "");
   EXPECT_EQ(faults_text({}), "");
   EXPECT_TRUE(parse_conditions("").empty());
-  EXPECT_TRUE(parse_faults("").empty());
+  EXPECT_TRUE(parse_job_faults("").empty());
 }
 
 /// Of a later daemon, or damaged.

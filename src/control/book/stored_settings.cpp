@@ -32,7 +32,7 @@ std::optional<std::string> after(std::string_view prefix, std::string_view key) 
 void read_health(const std::string& key, const std::string& value, StoredSettings& parsed) {
   if (const auto gpu = after(health_prefix, key)) parsed.conditions[*gpu] = parse_conditions(value);
   if (const auto text = after(faults_prefix, key))
-    if (const auto job = parse_integer(*text)) parsed.faults[*job] = parse_faults(value);
+    if (const auto job = parse_integer(*text)) parsed.faults[*job] = parse_job_faults(value);
   if (const auto device = after(user_prefix, key)) {
     const auto uid = parse_integer(value);
     if (uid && *uid >= 0 && *uid <= UINT32_MAX)
