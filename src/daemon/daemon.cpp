@@ -126,6 +126,8 @@ class RunningDaemon {
         signals_(loop_) {}
 
   Result<void> begin() {
+    // Before anybody can reach it: who asks it to end then has it end in order.
+    for (const int each : {SIGTERM, SIGINT, SIGHUP}) signals_.add(each);
     if (const auto work = check_timers(); !work) return work;
     if (const auto listens = listen(); !listens) return listens;
     // A machine that was started anew runs none of its jobs: which start this is must be known.
@@ -159,9 +161,6 @@ class RunningDaemon {
   }
 
   void run() {
-    signals_.add(SIGTERM);
-    signals_.add(SIGINT);
-    signals_.add(SIGHUP);
     hear_signals();
     control_loop_->start({.after_step = [this] { after_step(); },
                           .tick = [this] { service_->tick(); },
