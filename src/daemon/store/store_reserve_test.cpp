@@ -59,7 +59,7 @@ class FullDisk : public testing::Test {
  protected:
   void SetUp() override {
     if (::geteuid() != 0) GTEST_SKIP() << "only root mounts a small disk";
-    if (::mount("cleave-test", path().c_str(), "tmpfs", MS_NOSUID, "size=64m,mode=0700") != 0)
+    if (::mount("cleave-test", path().c_str(), "tmpfs", MS_NOSUID, "size=128m,mode=0700") != 0)
       GTEST_SKIP() << "a small tmpfs cannot be mounted here";
     mounted = true;
   }
@@ -114,7 +114,7 @@ TEST_F(FullDisk, WithoutAReserveSoonTakesNothing) {
 }
 
 TEST_F(FullDisk, WithAReserveTakesWhatFollows) {
-  open(8 << 20);
+  open(16 << 20);
   fill();
   EXPECT_EQ(written(), 100);
   StoreBatch forgets;
@@ -123,7 +123,7 @@ TEST_F(FullDisk, WithAReserveTakesWhatFollows) {
 }
 
 TEST_F(FullDisk, TheReserveIsThereForTheNextDaemonToo) {
-  open(8 << 20);
+  open(16 << 20);
   fill();
   EXPECT_EQ(written(), 100);
   store.reset();
