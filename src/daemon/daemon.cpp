@@ -126,7 +126,7 @@ class RunningDaemon {
         signals_(loop_) {}
 
   Result<void> begin() {
-    // Before anybody can reach it: who asks it to end then has it end in order.
+    // Before anybody can reach it: a signal that comes then ends it in order.
     for (const int each : {SIGTERM, SIGINT, SIGHUP}) signals_.add(each);
     if (const auto work = check_timers(); !work) return work;
     if (const auto listens = listen(); !listens) return listens;

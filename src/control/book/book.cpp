@@ -138,7 +138,7 @@ void Book::recall_needs(const ApplicationNeeds& needs) {
   for (const auto& [application, held] : needs) needs_[application] = {held, 0};
 }
 
-/// False: nobody has many more than this user, who has none.
+/// False where no other user has many more than this one, which has none.
 bool Book::make_room_for_need(std::uint32_t uid) {
   std::map<std::uint32_t, std::size_t> counts;
   for (const auto& [application, need] : needs_) ++counts[application.uid];

@@ -18,7 +18,7 @@ constexpr Duration between_pieces = std::chrono::milliseconds(10);
 constexpr Duration between_words = std::chrono::minutes(1);
 constexpr std::size_t weighed_at_once = 2, forgotten_at_once = 8;
 constexpr std::int64_t counted_at_once = 4 << 20;  // bytes of texts
-/// Where inodes are missing: what a job frees is not known, so that so many go between two looks.
+/// Where inodes are missing: what a job frees is not known, so this number goes between two looks.
 constexpr std::size_t most_between_looks = 100;
 /// Large folders are removed in steps: what was forgotten counts as free from the beginning.
 constexpr Duration time_to_remove = std::chrono::seconds(5);

@@ -114,7 +114,7 @@ void HealthKeeper::apply(GpuId id, const HealthFinding& finding) {
   const bool cause =
       grave && job != nullptr && is_taken_for_cause(job->faults, gpu.identity->uuid, clock_.wall());
   if (job != nullptr) note_fault(*job, gpu.identity->uuid, grave);
-  // Of what concerns the whole GPU all are stopped, whoever met it.
+  // Of what concerns the whole GPU all are stopped, whichever met it.
   const bool all = finding.reaction == HealthReaction::drain_gpu && fact.stops_jobs && !cause;
   const std::vector<JobKey> concerned = all ? attempts_at(id, {}) : there;
   blame(concerned, why, cause);

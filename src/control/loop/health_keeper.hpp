@@ -26,7 +26,7 @@ class HealthKeeper {
   void hear(GpuId gpu, const GpuNews& news);
   /// The GPU was lost, and is there again.
   void returned(GpuId gpu);
-  /// The instance with this MIG UUID is no more.
+  /// The instance with this MIG UUID is gone.
   void gone(GpuId gpu, const std::string& device);
   /// An operator takes the GPU back.
   void accept(GpuId gpu);

@@ -37,7 +37,7 @@ struct MissingRoom {
 [[nodiscard]] std::vector<std::string> disk_troubles(const std::vector<DiskRoom>& rooms,
                                                      const DiskMarks& marks);
 
-/// Whether a user may have a job that keeps so much more. `most`: 0 is no limit.
+/// Whether a user may have a job that keeps this number of bytes more. `most`: 0 is no limit.
 [[nodiscard]] Result<void> may_keep(const DiskAccounts& accounts, std::uint32_t uid,
                                     std::int64_t more, std::int64_t most);
 /// Whether there is room for new jobs at all.

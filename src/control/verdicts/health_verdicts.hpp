@@ -14,7 +14,7 @@ namespace cleave {
 
 /// A job runs again after the GPU's faults this often within a day at no cost to its retries.
 inline constexpr std::int64_t most_free_runs = 3;
-/// A job that fails so long after a sign may have failed for it.
+/// A job that fails within this time after a sign may have failed for it.
 inline constexpr Duration soon_after_sign = std::chrono::seconds(60);
 /// Faults count that long.
 inline constexpr Duration faults_count_for = std::chrono::hours(24);

@@ -16,7 +16,7 @@ namespace cleave {
 /// What an attempt that is over adds to the job's time: as long as its process lasted, else by the
 /// wall clock.
 [[nodiscard]] Duration used_by(const JobSpec& spec, const AttemptRecord& attempt);
-/// What is left to an attempt that began so long ago; nothing where there is no limit.
+/// What is left to an attempt that began this time ago; nothing where there is no limit.
 [[nodiscard]] std::optional<Duration> time_left(const JobRecord& job, Duration since_begin);
 /// "it has run for 2 h, its time limit"
 [[nodiscard]] std::string out_of_time_in_words(const JobSpec& spec);

@@ -42,7 +42,7 @@ class HttpUsers {
   struct User {
     std::size_t connections = 0, bytes = 0;
     double tokens = 0;   // requests
-    double to_read = 0;  // bytes; below zero: so many too many were read
+    double to_read = 0;  // bytes; below zero: this number too many were read
     Duration filled{};
   };
   User& user(std::uint32_t uid, Duration now);

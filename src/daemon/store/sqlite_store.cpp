@@ -14,7 +14,7 @@ namespace {
 
 // In pages of 4 KiB.
 constexpr int long_log = 4096;      // from here on it is brought in after a batch
-constexpr int longest_log = 65536;  // from here on even while somebody reads, who begins again
+constexpr int longest_log = 65536;  // from here on even while somebody reads, and begins again
 
 }  // namespace
 
@@ -233,7 +233,7 @@ Result<void> SqliteStore::put_jobs(const StoreBatch& batch, Numbers& numbers) {
   return done;
 }
 
-/// A damaged command stays as it is: whoever asks for it learns that it is.
+/// A damaged command stays as it is: those that ask for it learn that it is damaged.
 Result<void> SqliteStore::bare(JobNumber number) {
   auto kept = command(number);
   if (!kept && kept.error().kind == ErrorKind::infeasible) return std::unexpected(kept.error());
