@@ -30,19 +30,26 @@ Gang ServedQueue::gang_of(Waiting job) const {
   return facts_->gang(job.job);
 }
 
-bool ServedQueue::could_seat(QueueHost& host, RequestId request) {
-  if (could_seat_.size() <= index(request)) could_seat_.resize(index(request) + 1);
-  if (could_seat_[index(request)]) return true;
-  if (!gangs_ || !seated_together((*requests_)[request].request))
-    return could_seat_[index(request)] = could_host(host, request);
+bool ServedQueue::could_seat(QueueHost& host, RequestId request, std::optional<std::int64_t> most) {
+  const Request& asked = (*requests_)[request].request;
+  const auto room = [&](GpuId gpu) {
+    const Room ever = host.room(gpu, request);
+    return most ? of_at_most(*most / std::int64_t{asked.places}, gpu, ever) : ever;
+  };
+  if (!gangs_ || !seated_together(asked)) return could_host(request, room);
   GangRoom ever(gangs_->nodes());
   for (std::size_t i = 0; i < gangs_->gpus(); ++i) {
     const auto gpu = static_cast<GpuId>(i);
-    ever.set(gpu, gangs_->most(gpu, host.room(gpu, request), {}));
+    ever.set(gpu, gangs_->most(gpu, room(gpu), {}));
   }
-  const Request& asked = (*requests_)[request].request;
   ever = within_hosts(std::move(ever), request, {}, {});
-  could_seat_[index(request)] = ever.fits(asked.places, asked.together);
+  return ever.fits(asked.places, asked.together);
+}
+
+bool ServedQueue::could_seat(QueueHost& host, RequestId request) {
+  if (could_seat_.size() <= index(request)) could_seat_.resize(index(request) + 1);
+  if (!could_seat_[index(request)])
+    could_seat_[index(request)] = could_seat(host, request, std::nullopt);
   return could_seat_[index(request)];
 }
 

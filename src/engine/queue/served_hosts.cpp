@@ -40,12 +40,12 @@ Room ServedQueue::offered(QueueHost& host, GpuId gpu, RequestId request) const {
 }
 
 /// Whether some GPU may have a spot for it one day, whose host could hold it.
-bool ServedQueue::could_host(QueueHost& host, RequestId request) const {
+bool ServedQueue::could_host(RequestId request, const std::function<Room(GpuId)>& room) const {
   if (!hosts_) return true;
   for (std::size_t i = 0; i < holders_.gpus(); ++i) {
     const auto gpu = static_cast<GpuId>(i);
     const auto could = [&](Spot at) { return hosts_->room().could_hold(request, at); };
-    if (!filtered(gpu, host.room(gpu, request), could).empty()) return true;
+    if (!filtered(gpu, room(gpu), could).empty()) return true;
   }
   return false;
 }

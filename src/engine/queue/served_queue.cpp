@@ -184,7 +184,14 @@ std::int64_t ServedQueue::least_slices(QueueHost& host, RequestId request) {
 }
 
 bool ServedQueue::exceeds_limits(QueueHost& host, RequestId request) {
-  return rules_.user.slices && least_slices(host, request) > *rules_.user.slices;
+  if (!rules_.user.slices) return false;
+  if (least_slices(host, request) > *rules_.user.slices) return true;
+  // The smallest may be on nodes, or with hosts, that do not have as many as are asked for.
+  if (!could_seat(host, request)) return false;  // the limit is not the reason
+  if (within_limits_.size() <= index(request)) within_limits_.resize(index(request) + 1);
+  if (!within_limits_[index(request)])
+    within_limits_[index(request)] = could_seat(host, request, rules_.user.slices);
+  return !within_limits_[index(request)];
 }
 
 bool ServedQueue::has_slices_for(const Group& group, Spot spot) const {
@@ -194,11 +201,14 @@ bool ServedQueue::has_slices_for(const Group& group, Spot spot) const {
 /// Each of several places has the same part of what is left.
 Room ServedQueue::allowed(const Group& group, GpuId gpu, Room room) const {
   if (!rules_.user.slices) return room;
-  const std::int64_t left = (*rules_.user.slices - group.held - group.kept) /
-                            std::int64_t{(*requests_)[group.job.request].request.places};
-  if (room.whole && slices_of({gpu, std::nullopt}) > left) room.whole = false;
+  const std::int64_t left = *rules_.user.slices - group.held - group.kept;
+  return of_at_most(left / std::int64_t{(*requests_)[group.job.request].request.places}, gpu, room);
+}
+
+Room ServedQueue::of_at_most(std::int64_t slices, GpuId gpu, Room room) const {
+  if (room.whole && slices_of({gpu, std::nullopt}) > slices) room.whole = false;
   for (const PlacementId placement : room.placements)
-    if (slices_of({gpu, placement}) > left) room.placements.erase(placement);
+    if (slices_of({gpu, placement}) > slices) room.placements.erase(placement);
   return room;
 }
 

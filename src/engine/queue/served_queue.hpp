@@ -43,6 +43,7 @@
 // there whichever other jobs wait before them.
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <span>
@@ -151,6 +152,12 @@ class ServedQueue {
   /// The spots of the GPU that the job which is looked at may ever have and that its user has
   /// slices left for.
   [[nodiscard]] Room allowed(const Group& group, GpuId gpu, Room room) const;
+  /// What of the room has at most so many compute slices each.
+  [[nodiscard]] Room of_at_most(std::int64_t slices, GpuId gpu, Room room) const;
+  /// could_seat() where all places together have at most that many compute slices, each the same
+  /// part of them.
+  [[nodiscard]] bool could_seat(QueueHost& host, RequestId request,
+                                std::optional<std::int64_t> most);
   [[nodiscard]] bool has_slices_for(const Group& group, Spot spot) const;
   [[nodiscard]] Room room_now(const Group& group, QueueHost& host, GpuId gpu) const;
   [[nodiscard]] std::optional<Spot> smaller_spot(const Group& group, QueueHost& host) const;
@@ -257,7 +264,7 @@ class ServedQueue {
                              std::vector<Command>& commands);
   // What hosts have (served_hosts.cpp).
 
-  [[nodiscard]] bool could_host(QueueHost& host, RequestId request) const;
+  [[nodiscard]] bool could_host(RequestId request, const std::function<Room(GpuId)>& room) const;
   [[nodiscard]] Room offered(QueueHost& host, GpuId gpu, RequestId request) const;
   [[nodiscard]] Room hosted(Waiting job, GpuId gpu, Room room, Instant now);
   [[nodiscard]] std::optional<Spot> spot_by_hosts(const Group& group, QueueHost& host, Instant now);
@@ -287,6 +294,7 @@ class ServedQueue {
   std::set<JobId> waiting_gangs_;       // their leaders
   std::map<JobId, GangTime> adopted_gangs_;
   std::vector<bool> could_seat_;        // by request; as far as it could
+  std::vector<bool> within_limits_;     // likewise, by what a user may hold
   std::vector<std::int64_t> least_;     // likewise: slices of the smallest place
   std::optional<Evictions> evictions_;  // empty: there are only batches
   std::vector<Waiting> evicted_;        // in this look at the queue
