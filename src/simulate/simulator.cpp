@@ -264,7 +264,7 @@ class Simulation {
   /// What each that has just come and waits is told of its start.
   void take_promises() {
     for (const JobId id : std::exchange(arrived_leases_, {})) {
-      if (leases_.has_place(id)) continue;
+      if (!runs_.has(id) || leases_.has_place(id)) continue;
       const Outlook outlook = engine_->outlook(id);
       if (outlook.kept && outlook.kept->from) leases_.promised(id, *outlook.kept->from);
     }
