@@ -54,7 +54,12 @@ const char* const full_submission = R"({
   "out_of_memory_code": 77,
   "application": "resnet",
   "batch": 64,
-  "expected_s": 120
+  "expected_s": 120,
+  "time_limit_s": 240,
+  "cpus": 1.5,
+  "host_memory_mib": 4096,
+  "image": "/srv/pytorch.sif",
+  "binds": ["/data:/data:ro"]
 })";
 
 TEST(Submissions, AreReadWhole) {
@@ -77,6 +82,11 @@ TEST(Submissions, AreReadWhole) {
   all.application = "resnet";
   all.batch = 64;
   all.expected = seconds(120);
+  all.time_limit = seconds(240);
+  all.cpus = 1.5;
+  all.host_memory = MiB{4096};
+  all.image = "/srv/pytorch.sif";
+  all.binds = {"/data:/data:ro"};
   EXPECT_EQ(read_submission(Json::parse(full_submission), "request"), all);
   EXPECT_EQ(Json::parse(full_submission).size() + 9, field_infos<Submission>.size() - 2)
       << "all but profile, model, places, times, kernel and kinds, and but what is in the store "

@@ -298,7 +298,7 @@ TEST(PlanSvg, NamesFromOutsideAreTextAndNothingElse) {
   EXPECT_EQ(page.error, "");
   EXPECT_FALSE(page.elements.contains("script"));
   EXPECT_TRUE(holds(page.text, names[0]));
-  EXPECT_TRUE(holds(page.text, "bell\\x07 bad? end"));
+  EXPECT_TRUE(holds(page.text, "bell\\x07 bad\\xff end"));
 }
 
 TEST(PlanSvg, NeedsNothingBesideItself) {

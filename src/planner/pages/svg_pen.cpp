@@ -47,9 +47,6 @@ double character_width(std::string_view character) {
 /// Valid in XML, except for the five characters that are escaped.
 std::string cleaned(std::string_view text) {
   std::string safe = shown(text, text.size());
-  if (!valid_utf8(safe))
-    for (char& c : safe)
-      if ((c & 0x80) != 0) c = '?';
   for (const std::string_view forbidden : {"\uFFFE", "\uFFFF"})
     for (std::size_t at = safe.find(forbidden); at != std::string::npos; at = safe.find(forbidden))
       safe = fmt::format("{}?{}", safe.substr(0, at), safe.substr(at + forbidden.size()));
