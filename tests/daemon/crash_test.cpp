@@ -7,6 +7,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <future>
 #include <thread>
 
 #include "base/format.hpp"
@@ -163,20 +164,31 @@ TEST(DaemonCrash, OfTheClientsDaemonRunsItsJobOnce) {
       stand.kill();
       stand.start({fmt::format("{}={}:{}", stop_variable, point, count)});
       if (!stand.wait_until_ready()) stand.start();
-      Outcome outcome;
-      std::thread client([&] {
-        outcome = stand.run(fmt::format("submit --patience 20 -- sh -c 'echo ran >>{}'", file));
+      const auto revive = [&] {
+        if (stand.wait_for_end(std::chrono::milliseconds(0)) != 128 + SIGKILL) return;
+        ++died;
+        stand.start();
+      };
+      auto client = std::async(std::launch::async, [&] {
+        return stand.run(fmt::format("submit --patience 20 -- sh -c 'echo ran >>{}'", file));
       });
-      if (stand.wait_for_end(seconds(1)) == 128 + SIGKILL) ++died;
-      if (!stand.runs()) stand.start();
-      client.join();
+      while (client.wait_for(std::chrono::milliseconds(10)) != std::future_status::ready) revive();
+      const Outcome outcome = client.get();
       ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
       ASSERT_TRUE(outcome.out.starts_with("job ")) << outcome.out;
-      const std::int64_t number = std::stol(outcome.out.substr(4));
-      EXPECT_EQ(stand.over(number)["state"], "finished") << point << count;
+      const std::string job = fmt::format("/v1/jobs/{}", outcome.out.substr(4, 1));
+      EXPECT_TRUE(stand.wait_until([&] {
+        revive();
+        const auto answer = stand.ask("GET", job);
+        return answer && (*answer)["state"] == "finished";
+      })) << point
+          << count;
       EXPECT_EQ(text_of(file), "ran\n") << point << count;
     }
   EXPECT_GT(died, 3);
+  stand.kill();
+  stand.start();
+  ASSERT_TRUE(stand.wait_until_ready());
   EXPECT_EQ(stand.get("/v1/jobs?all=1")["jobs"].size(), 8U);
   // A script names its key.
   const Outcome first = stand.run("submit --key nightly --clean-env -- true"),
