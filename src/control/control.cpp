@@ -282,6 +282,7 @@ bool Control::Parts::round() {
   leases.take_promises();
   steps.destroy_idle_instances();
   steps.destroy_quarantined_instances();
+  gpus.look_where_left();
   steps.take();
   const bool more = book.has_effects() || !node.ended_runs.empty();
   book.commit(node);

@@ -727,7 +727,12 @@ void SeededDaemon::check_job(JobNumber number) {
       violation(fmt::format("job {} is restarted early and never reported anything", number));
     if (attempt.end == AttemptEnd::time_limit) {
       ++counts_.out_of_time;
-      if (attempt.key.attempt != job.attempts)
+      // Its replica at another place may have begun while it ran.
+      const auto later = [&](const AttemptRecord& each) {
+        return each.key.attempt > attempt.key.attempt && attempt.ended &&
+               each.started >= *attempt.ended;
+      };
+      if (std::ranges::any_of(*attempts, later))
         violation(fmt::format("job {} runs again although its time is up", number));
     }
     if (attempt.end == AttemptEnd::lost) ++counts_.lost;

@@ -1,5 +1,9 @@
 // Signs of a GPU's health, from the simulated driver to what people see: the daemon's own programs.
 
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "base/format.hpp"
 #include "daemon_stand.hpp"
 
@@ -92,6 +96,36 @@ TEST(DaemonHealth, AnOperatorTakesAGpuBack) {
   EXPECT_TRUE(has(stand.get("/healthz")["troubles"].dump(), "cleave undrain 0"));
   EXPECT_EQ(stand.run("undrain 0").exit_code, 0);
   EXPECT_TRUE(stand.wait_until([&] { return stand.get("/healthz")["status"] == "ok"; }));
+}
+
+/// Somebody whose process is on an instance that no job has: escaped from a job, or never in one.
+TEST(DaemonHealth, WhoeverIsOnAnIdleInstanceKeepsItFromTheNextJob) {
+  DaemonStand stand(quick_looks());
+  const std::int64_t first = stand.submit("--profile 2g.10gb -- true");
+  EXPECT_EQ(stand.over(first)["state"], "finished");
+  const std::string device = device_of(stand, first);
+  const pid_t stranger = ::fork();
+  if (stranger == 0) {
+    ::execlp("sleep", "sleep", "600", nullptr);
+    ::_exit(127);
+  }
+  ASSERT_GT(stranger, 0);
+  auto held = SimProcess::start(stand.node(), device, static_cast<std::uint32_t>(stranger));
+  ASSERT_TRUE(held) << held.error().text();
+  const std::int64_t next = stand.submit("--profile 2g.10gb -- true");
+  EXPECT_EQ(stand.over(next)["state"], "finished");
+  EXPECT_NE(device_of(stand, next), device);
+  const std::string health = stand.get("/healthz")["troubles"].dump();
+  EXPECT_TRUE(has(health, fmt::format("is quarantined: process {} is there, and no job", stranger)))
+      << health;
+  const std::int64_t whole = stand.submit("--profile 7g.40gb -- true");
+  EXPECT_EQ(stand.over(whole)["state"], "finished") << "on the other GPU";
+  ::kill(stranger, SIGKILL);
+  ::waitpid(stranger, nullptr, 0);
+  EXPECT_TRUE(stand.wait_until([&] { return stand.get("/healthz")["troubles"].empty(); }))
+      << stand.get("/healthz").dump(1);
+  const std::int64_t last = stand.submit("--profile 7g.40gb -- true");
+  EXPECT_EQ(stand.over(last)["state"], "finished");
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ void GpuListener::hear(const GpuNews& news) {
     lose_gpu(news.gpu);
   } else {
     hear_answer(news, asked);
-    if (news.observation) observe(news.gpu, *news.observation);
+    if (news.observation) observe(news.gpu, *news.observation, news.number);
   }
   if (news.observation) gpu.shown = news.number;
 }
@@ -76,6 +76,24 @@ void GpuListener::ask(GpuId gpu, GpuOperation operation, std::optional<Placement
       waiting->second.since = clock_.steady();
     executor_.ask(numbered);
   });
+}
+
+void GpuListener::look_at_once(GpuId id) {
+  ManagedGpu& gpu = node_.gpu(id);
+  // Operations are done in the order of their numbers.
+  const auto unsent = [](const auto& each) { return each.second.since == Duration::max(); };
+  if (!gpu.observation || std::ranges::any_of(gpu.asked, unsent))
+    return ask(id, LookAtGpu{}, std::nullopt);
+  const std::uint64_t number = ++node_.last_operation;
+  gpu.asked[number] = {LookAtGpu{}, std::nullopt, clock_.steady()};
+  executor_.ask({number, id, LookAtGpu{}});
+}
+
+void GpuListener::look_where_left() {
+  for (const GpuId id : node_.all_gpus()) {
+    const ManagedGpu& gpu = node_.gpu(id);
+    if (!gpu.hung && !gpu.lost && gpu.was_left_unseen()) look_at_once(id);
+  }
 }
 
 void GpuListener::look_at_gpus() {
@@ -178,6 +196,7 @@ void GpuListener::made(GpuId id, PlacementId placement, const GpuNews& news) {
   instance.idle_since = clock_.steady();
   instance.fresh = true;
   instance.renewed = false;
+  instance.vacancy.seen_free = clock_.steady();
   book_.note_setting(user_key(news.made), no_user);
   if (news.observation)
     for (const ObservedInstance& seen : news.observation->instances) {
@@ -262,6 +281,7 @@ void GpuListener::instance_gone(GpuId id, PlacementId placement) {
     node_.instances.erase(known);
   }
   const std::string device = std::move(instance->second.device);
+  if (instance->second.vacancy.set_aside) lifecycle_.rebuild("an instance is quarantined no more");
   gpu.instances.erase(instance);
   if (device.empty()) return;
   book_.note_setting(user_key(device), "");
@@ -278,7 +298,7 @@ void GpuListener::destroyed(GpuId gpu, PlacementId placement) {
 void GpuListener::not_destroyed(GpuId id, PlacementId placement, const Error& why) {
   ManagedGpu& gpu = node_.gpu(id);
   if (const auto instance = gpu.instances.find(placement);
-      instance != gpu.instances.end() && gpu.quarantined_by(instance->second) != nullptr)
+      instance != gpu.instances.end() && gpu.quarantines(instance->second))
     return still_quarantined(id, placement, why);
   event(id, "instance-stays",
         fmt::format("{} could not be destroyed: {}", node_.in_words(JobPlace{id, placement}),
@@ -303,7 +323,7 @@ void GpuListener::still_quarantined(GpuId id, PlacementId placement, const Error
                       node_.in_words(JobPlace{id, placement}), why.text()));
 }
 
-void GpuListener::observe(GpuId id, const GpuObservation& observation) {
+void GpuListener::observe(GpuId id, const GpuObservation& observation, std::uint64_t number) {
   ManagedGpu& gpu = node_.gpu(id);
   const bool first = !gpu.observation.has_value(), was_lost = gpu.lost;
   const bool switched = !first && gpu.observation->mig != observation.mig;
@@ -312,7 +332,8 @@ void GpuListener::observe(GpuId id, const GpuObservation& observation) {
   if (was_lost) event(id, "gpu-returned", fmt::format("{} is back", node_.in_words(id)));
   if (was_lost) health_.returned(id);
   if (first || was_lost || switched) lifecycle_.rebuild("a GPU has appeared or changed");
-  observe_instances(id, observation);
+  observe_instances(id, observation, number);
+  observe_processes({id, std::nullopt}, observation.processes, number);
   if (first || was_lost) close_instances(id);
 }
 
@@ -336,7 +357,8 @@ void GpuListener::close_instances(GpuId id) {
                       gone == 1 ? "" : "s", node_.in_words(id)));
 }
 
-void GpuListener::observe_instances(GpuId id, const GpuObservation& observation) {
+void GpuListener::observe_instances(GpuId id, const GpuObservation& observation,
+                                    std::uint64_t number) {
   ManagedGpu& gpu = node_.gpu(id);
   const InstanceChanges changes = changes_of(gpu, observation);
   for (const ObservedInstance& seen : observation.instances) {
@@ -349,11 +371,40 @@ void GpuListener::observe_instances(GpuId id, const GpuObservation& observation)
     instance.numbers = seen.numbers;
     instance.capacity = total_of(seen.memory);
     if (!instance.capacity) instance.capacity = gpu.geometry()[*seen.placement].profile->usable;
+    observe_processes({id, *seen.placement}, seen.processes, number);
   }
   for (const PlacementId placement : changes.vanished) lose_instance(id, placement);
   if (changes.walls == gpu.walls) return;
   gpu.walls = changes.walls;
   lifecycle_.rebuild("instances of others have changed");
+}
+
+void GpuListener::observe_processes(const JobPlace& place,
+                                    const std::vector<LiveProcess>& processes,
+                                    std::uint64_t number) {
+  if (node_.occupied(place.gpu, place.placement)) return;
+  ManagedGpu& gpu = node_.gpu(place.gpu);
+  ManagedInstance* instance = place.placement ? &gpu.instances.at(*place.placement) : nullptr;
+  Vacancy& vacancy = instance != nullptr ? instance->vacancy : gpu.vacancy;
+  const bool first = vacancy.strangers.empty();
+  const VacancyChange change = cleave::hear(vacancy, number, processes, clock_.steady());
+  if (first && !vacancy.strangers.empty())  // the loop wakes, and looks again
+    node_.timers.emplace(clock_.steady() + stranger_stays, JobKey{});
+  if (change == VacancyChange::nothing) return;
+  const std::string words = node_.in_words(place);
+  if (change == VacancyChange::free_again) {
+    if (instance != nullptr) {  // whose memory is left there is not known
+      instance->user.reset();
+      instance->fresh = false;
+      book_.note_setting(user_key(instance->device), "");
+      node_.users.erase(instance->device);
+    }
+    event(place.gpu, "strangers-gone", fmt::format("{} has no process any more", words));
+    return lifecycle_.rebuild("a place is free again");
+  }
+  event(place.gpu, instance != nullptr ? "instance-quarantined" : "gpu-taken",
+        fmt::format("{} is given to no job: {}", words, strangers_text(vacancy)));
+  lifecycle_.rebuild("somebody is where no job is");
 }
 
 /// Made before this loop began, or by an operation that was thought to have failed.

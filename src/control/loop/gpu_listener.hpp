@@ -32,6 +32,10 @@ class GpuListener {
   /// Has the executor do this once it is written that it will; `placement`: of the instance that it
   /// is about.
   void ask(GpuId gpu, GpuOperation operation, std::optional<PlacementId> placement);
+  /// A look that waits for no write, since it changes nothing.
+  void look_at_once(GpuId gpu);
+  /// Looks where jobs have just left, so that what comes next there need not wait for it.
+  void look_where_left();
   /// Whether the scheduler may use it, apart from rests after refusals, which are the engine's.
   [[nodiscard]] bool takes_work(GpuId gpu) const;
 
@@ -45,8 +49,12 @@ class GpuListener {
   [[nodiscard]] LiveAttempt* counted_attempt(const JobPlace& place);
   void hear_counts(const GpuNews& news, const LookAtGpu& asked);
   void hear_of_work(LiveAttempt& attempt, const std::optional<BusyShares>& shares);
-  void observe(GpuId gpu, const GpuObservation& observation);
-  void observe_instances(GpuId gpu, const GpuObservation& observation);
+  /// `number`: of the operation that it comes from.
+  void observe(GpuId gpu, const GpuObservation& observation, std::uint64_t number);
+  void observe_instances(GpuId gpu, const GpuObservation& observation, std::uint64_t number);
+  /// Who is where no job is.
+  void observe_processes(const JobPlace& place, const std::vector<LiveProcess>& processes,
+                         std::uint64_t number);
   void found(GpuId gpu, PlacementId placement, const std::string& device);
   void observe_memory(GpuId gpu, const ObservedInstance& seen);
   void close_instances(GpuId gpu);

@@ -288,6 +288,16 @@ std::vector<std::string> Listing::unhealthy(GpuId id) const {
         "{} is quarantined: {}",
         instance ? node_.in_words(JobPlace{id, instance->second}) : each.device, words));
   }
+  const auto taken = [&](const JobPlace& place, const Vacancy& vacancy, const char* what) {
+    if (vacancy.set_aside)
+      all.push_back(fmt::format(
+          "{} {}: {}; it is used again when that has ended (see ps -o "
+          "pid,user,args -p {})",
+          node_.in_words(place), what, strangers_text(vacancy), pids_text(vacancy.strangers)));
+  };
+  taken({id, std::nullopt}, gpu.vacancy, "takes no job");
+  for (const auto& [placement, instance] : gpu.instances)
+    taken({id, placement}, instance.vacancy, "is quarantined");
   return all;
 }
 

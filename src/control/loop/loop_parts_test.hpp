@@ -93,10 +93,36 @@ class LoopParts : public testing::Test {
     executor.news.push_back(std::move(news));
     gpus.hear();
   }
-  /// Takes steps, writes and does.
+  /// Takes steps, writes and does. Where a start first wants to see that its place is free, it
+  /// does, unless `strangers` are there.
   void act() {
+    const std::size_t before = executor.asked.size();
     steps.take();
     book.commit(node);
+    if (executor.asked.size() == before) return;
+    const NumberedOperation last = executor.asked.back();
+    if (!std::holds_alternative<LookAtGpu>(last.operation)) return;
+    show(last);
+    steps.take();
+    book.commit(node);
+  }
+  /// The answer to a look at a GPU that is as it is believed to be, but for the strangers.
+  void show(const NumberedOperation& look) {
+    GpuNews news;
+    news.number = look.number;
+    news.gpu = look.gpu;
+    news.observation.emplace();
+    for (const auto& [placement, instance] : node.gpu(look.gpu).instances) {
+      if (instance.state == ManagedInstance::State::making) continue;
+      ObservedInstance seen;
+      seen.device = instance.device;
+      seen.placement = placement;
+      seen.owner = Ownership::ours;
+      if (seen.device == strangers_on) seen.processes = strangers;
+      news.observation->instances.push_back(seen);
+    }
+    executor.news.push_back(std::move(news));
+    gpus.hear();
   }
   /// The kinds of events since the last call, "job-started gpu-lost".
   std::string happened() {
@@ -142,6 +168,8 @@ class LoopParts : public testing::Test {
   ProcessListener processes{clock, settings, node, book, brain, lifecycle, runner};
   HealthKeeper health{clock, node, book, lifecycle};
   GpuListener gpus{clock, settings, node, book, brain, lifecycle, health, executor};
+  std::string strangers_on;  // an instance's device
+  std::vector<LiveProcess> strangers;
   AttemptLauncher launcher{clock, settings, node, book, processes, runner, {}};
   StepTaker steps{clock, settings, node, brain, lifecycle, gpus, launcher};
   EngineRebuild rebuild{clock, settings, node, book, brain, lifecycle, gpus};

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "base/format.hpp"
+#include "control/node/vacancy.hpp"
 
 namespace cleave {
 
@@ -24,7 +25,8 @@ void StepTaker::take(GpuId id) {
   std::deque<GpuStep>& steps = node_.gpu(id).steps;
   for (std::size_t i = 0; i < steps.size() && !brain_.rebuilding();) {
     if (!is_paused(steps[i].kind) && renew_first(id, i)) continue;
-    if (is_paused(steps[i].kind) || !is_ready(node_, id, i) || !prepare_mig(id, steps[i].kind)) {
+    if (is_paused(steps[i].kind) || !is_ready(node_, id, i) || !prepare_mig(id, steps[i].kind) ||
+        !seen_free_first(id, steps[i])) {
       ++i;
       continue;
     }
@@ -63,7 +65,8 @@ bool StepTaker::take_together(JobNumber process) {
       for (std::size_t i = 0; i < steps.size(); ++i)
         if (steps[i].job == each->record.number && is_ready(node_, gpu, i) &&
             (settings_.reuse_across_users || !crosses_users(node_, gpu, i)) &&
-            mig_for(node_.gpu(gpu), steps[i].kind, false) == MigAnswer::right)
+            mig_for(node_.gpu(gpu), steps[i].kind, false) == MigAnswer::right &&
+            seen_free_first(gpu, steps[i]))
           starts.push_back({gpu, steps[i]});
     }
   if (starts.size() < processes.size() || !host_has_room(node_, starts)) return false;
@@ -82,6 +85,20 @@ bool StepTaker::prepare_mig(GpuId gpu, GpuStep::Kind step) {
   if (answer == MigAnswer::switch_first)
     gpus_.ask(gpu, SwitchMig{step != GpuStep::Kind::start_whole}, std::nullopt);
   return answer == MigAnswer::right;
+}
+
+bool StepTaker::seen_free_first(GpuId id, const GpuStep& step) {
+  if (step.kind == GpuStep::Kind::create || step.kind == GpuStep::Kind::destroy ||
+      step.kind == GpuStep::Kind::share)
+    return true;
+  ManagedGpu& gpu = node_.gpu(id);
+  const Vacancy& vacancy = step.kind == GpuStep::Kind::start_whole
+                               ? gpu.vacancy
+                               : gpu.instances.at(step.placement).vacancy;
+  if (is_free(vacancy, clock_.steady(), starts_one_of_several(node_, step))) return true;
+  const bool asked = !gpu.asked.empty() && gpu.asked.rbegin()->first > vacancy.since;
+  if (!asked && is_worth_a_look(vacancy, clock_.steady())) gpus_.look_at_once(id);
+  return false;
 }
 
 void StepTaker::take(GpuId gpu, const GpuStep& step) {
@@ -111,7 +128,7 @@ void StepTaker::hand_over(GpuId gpu, GpuStep& step) {
 void StepTaker::destroy_quarantined_instances() {
   for (const GpuId id : node_.all_gpus()) {
     const ManagedGpu& gpu = node_.gpu(id);
-    if (gpu.conditions.empty() || gpu.hung || gpu.lost || !gpu.asked.empty()) continue;
+    if (gpu.hung || gpu.lost || !gpu.asked.empty()) continue;
     const PlacementSet quarantined = gpu.quarantined_instances();
     for (const PlacementId placement : quarantined) destroy_quarantined_instance(id, placement);
   }

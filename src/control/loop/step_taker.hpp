@@ -37,6 +37,8 @@ class StepTaker {
   /// Before an idle instance is given to another user, its memory is to be scrubbed: it is
   /// destroyed and made again. False: the step does not need that.
   bool renew_first(GpuId gpu, std::size_t step);
+  /// A place is given out only where the driver has just shown no process; false: that is asked.
+  bool seen_free_first(GpuId gpu, const GpuStep& step);
   /// All starts of a job of several at once, where each can be taken; false: not yet.
   bool take_together(JobNumber process);
   /// The place is ready: the job's process ends where it is, and the step becomes a start.

@@ -219,5 +219,104 @@ TEST_F(MoveTest, OneThatIsMovedAgainGoesToTheLastPlace) {
   EXPECT_EQ(jobs.launch_of({1, 2}).visible_devices, "MIG-last");
 }
 
+/// Who is on an instance that no job has.
+class StrangersTest : public LoopParts {
+ protected:
+  StrangersTest() { think(); }
+
+  /// A job that has run on the instance and is over.
+  void used(const std::string& device) {
+    submit("2g.10gb");
+    act();
+    succeed(device);
+    act();
+    go_on(1h);
+    ASSERT_TRUE(node.occupants.empty());
+    pass(10s);
+  }
+  void go_on(Duration time) {
+    pass(time);
+    lifecycle.take_timers();
+    processes.hear();
+    act();
+  }
+  [[nodiscard]] const Vacancy& vacancy() const {
+    return node.gpus[0].instances.begin()->second.vacancy;
+  }
+};
+
+TEST_F(StrangersTest, AnInstanceIsLookedAtBeforeItIsGivenOut) {
+  used("MIG-1");
+  executor.asked.clear();
+  const LiveJob& next = submit("2g.10gb");
+  steps.take();
+  book.commit(node);
+  EXPECT_EQ(asked(), "look");
+  EXPECT_TRUE(next.attempts.empty()) << "first it is seen";
+  steps.take();
+  book.commit(node);
+  EXPECT_EQ(asked(), "look") << "once";
+  show(executor.asked.back());
+  act();
+  EXPECT_EQ(next.attempts.size(), 1U);
+}
+
+TEST_F(StrangersTest, KeepTheirInstanceAloneFromTheNextJob) {
+  used("MIG-1");
+  strangers_on = "MIG-1";
+  strangers = {{4711, {}, {}, {}}};
+  (void)happened();
+  const LiveJob& next = submit("2g.10gb");
+  act();
+  EXPECT_TRUE(next.attempts.empty());
+  EXPECT_FALSE(vacancy().set_aside) << "it may be about to end";
+  executor.asked.clear();
+  act();
+  EXPECT_EQ(asked(), "") << "it looks again when there is something to see";
+  go_on(stranger_stays);
+  EXPECT_TRUE(vacancy().set_aside);
+  EXPECT_EQ(happened(), "job-submitted instance-quarantined");
+  const std::vector<std::string> troubles = listing.troubles();
+  ASSERT_EQ(troubles.size(), 1U);
+  EXPECT_NE(troubles[0].find("is quarantined: process 4711 is there, and no job"),
+            std::string::npos)
+      << troubles[0];
+  think();
+  executor.asked.clear();
+  act();
+  EXPECT_EQ(asked().substr(0, 6), "create") << "the rest of the GPU goes on";
+  succeed("MIG-2");
+  act();
+  ASSERT_EQ(next.attempts.size(), 1U);
+  EXPECT_EQ(next.attempts.begin()->second.record.device, "MIG-2");
+}
+
+TEST_F(StrangersTest, WhoHaveGoneLeaveAnInstanceThatIsMadeAnew) {
+  used("MIG-1");
+  strangers_on = "MIG-1";
+  strangers = {{4711, {}, {}, {}}};
+  gpus.ask(gpu0, LookAtGpu{}, std::nullopt);
+  book.commit(node);
+  show(executor.asked.back());
+  pass(stranger_stays);
+  gpus.ask(gpu0, LookAtGpu{}, std::nullopt);
+  book.commit(node);
+  show(executor.asked.back());
+  ASSERT_TRUE(vacancy().set_aside);
+  executor.asked.clear();
+  steps.destroy_quarantined_instances();
+  book.commit(node);
+  EXPECT_EQ(asked(), "destroy MIG-1");
+  refuse("still in use");
+  EXPECT_TRUE(vacancy().set_aside) << "the driver does not destroy what is used";
+  strangers.clear();
+  gpus.ask(gpu0, LookAtGpu{}, std::nullopt);
+  book.commit(node);
+  show(executor.asked.back());
+  EXPECT_FALSE(vacancy().set_aside);
+  EXPECT_FALSE(node.gpus[0].instances.begin()->second.user) << "whose memory it has is unknown";
+  EXPECT_TRUE(listing.troubles().empty());
+}
+
 }  // namespace
 }  // namespace cleave

@@ -13,6 +13,7 @@
 #include "control/gpu_executor.hpp"
 #include "control/job_record.hpp"
 #include "control/node/gpu_conditions.hpp"
+#include "control/node/vacancy.hpp"
 #include "model/geometry.hpp"
 
 namespace cleave {
@@ -29,6 +30,7 @@ struct ManagedInstance {
   bool renewed = false;               // it is being made anew, which the engine does not know
   bool fresh = false;  // it was made and given to nobody; else, without `user`, that is unknown
   std::optional<std::uint64_t> errors;  // uncorrected memory errors, as last told
+  Vacancy vacancy;                      // meaningful while no job is on it
   std::int64_t tries = 0;               // of destroying it in a row, while it is quarantined
   Duration next_try{};                  // on the steady clock
 };
@@ -65,6 +67,7 @@ struct ManagedGpu {
   bool hung = false;    // the driver has not answered for too long
   std::string trouble;  // why it cannot be used, or what went wrong last
   std::map<PlacementId, ManagedInstance> instances;
+  Vacancy vacancy;                       // with MIG off, while no job is on it
   PlacementSet walls;                    // instances that are not ours
   std::vector<GpuCondition> conditions;  // of its health, oldest first
   GpuHealth health;                      // what the driver last said, as far as it ever did
@@ -81,12 +84,24 @@ struct ManagedGpu {
     for (const auto& [number, operation] : asked) oldest = std::min(oldest, operation.since);
     return oldest == Duration::max() ? oldest : std::max(oldest, heard_at) + patience;
   }
+  /// Whether somebody has left a place of it where nobody has looked since, nor been asked to.
+  [[nodiscard]] bool was_left_unseen() const {
+    const std::uint64_t last = asked.empty() ? 0 : asked.rbegin()->first;
+    const auto left = [&](const Vacancy& each) { return each.unseen && last <= each.since; };
+    return left(vacancy) || std::ranges::any_of(instances, [&](const auto& each) {
+             return left(each.second.vacancy);
+           });
+  }
   [[nodiscard]] const Geometry& geometry() const { return identity->geometry->geometry(); }
   /// The condition for which it takes no new jobs; null: none.
   [[nodiscard]] const GpuCondition* drained_by() const {
     const auto found =
         std::ranges::find_if(conditions, [](const auto& each) { return drains(each); });
     return found == conditions.end() ? nullptr : &*found;
+  }
+  /// Whether this instance is given to nobody, for its health or for whose processes are there.
+  [[nodiscard]] bool quarantines(const ManagedInstance& instance) const {
+    return instance.vacancy.set_aside || quarantined_by(instance) != nullptr;
   }
   /// The condition for which this instance is given to nobody; null: none.
   [[nodiscard]] const GpuCondition* quarantined_by(const ManagedInstance& instance) const {
@@ -104,8 +119,7 @@ struct ManagedGpu {
   [[nodiscard]] PlacementSet instances_that_are(bool quarantined) const {
     PlacementSet all;
     for (const auto& [placement, instance] : instances)
-      if (instance.state == ManagedInstance::State::ready &&
-          (quarantined_by(instance) != nullptr) == quarantined)
+      if (instance.state == ManagedInstance::State::ready && quarantines(instance) == quarantined)
         all.insert(placement);
     return all;
   }

@@ -111,10 +111,21 @@ void NodeState::vacate(const JobPlace& place, const JobKey& key, Duration now) {
   there->second.erase(key);
   if (!there->second.empty()) return;
   occupants.erase(there);
-  if (!place.placement) return;
+  const Vacancy vacancy{.since = last_operation,
+                        .unseen = true,
+                        .seen_free = {},
+                        .strangers = {},
+                        .strangers_since = {},
+                        .set_aside = false};
+  if (!place.placement) {
+    gpu(place.gpu).vacancy = vacancy;
+    return;
+  }
   auto& instances_there = gpu(place.gpu).instances;
-  if (const auto found = instances_there.find(*place.placement); found != instances_there.end())
+  if (const auto found = instances_there.find(*place.placement); found != instances_there.end()) {
     found->second.idle_since = now;
+    found->second.vacancy = vacancy;
+  }
 }
 
 bool NodeState::has_no_process(JobNumber number) const {

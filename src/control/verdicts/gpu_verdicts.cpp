@@ -58,7 +58,7 @@ bool mig_fits(const ManagedGpu& gpu, const MigRules& rules) {
 
 bool takes_work(const ManagedGpu& gpu, const MigRules& rules) {
   return gpu.observation && !gpu.hung && !gpu.drained && gpu.drained_by() == nullptr &&
-         gpu.trouble.empty() && (gpu.lost || mig_fits(gpu, rules));
+         gpu.trouble.empty() && !gpu.vacancy.set_aside && (gpu.lost || mig_fits(gpu, rules));
 }
 
 bool can_make_engine(const std::vector<ManagedGpu>& gpus) {
@@ -144,7 +144,7 @@ std::vector<PlacementId> idle_instances(const NodeState& node, GpuId gpu, Durati
   std::vector<PlacementId> idle;
   for (const auto& [placement, instance] : node.gpu(gpu).instances)
     if (instance.state == State::ready && !node.occupied(gpu, placement) &&
-        node.gpu(gpu).quarantined_by(instance) == nullptr && now - instance.idle_since >= keep)
+        !node.gpu(gpu).quarantines(instance) && now - instance.idle_since >= keep)
       idle.push_back(placement);
   return idle;
 }
