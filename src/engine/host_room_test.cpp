@@ -60,6 +60,21 @@ TEST_F(HostRooms, CountWhatIsAppended) {
   EXPECT_EQ(room.left(0), (HostAmount{14'000, MiB{1600}}));
 }
 
+TEST_F(HostRooms, CountAJobThatStopsAndStartsInOneAnswer) {
+  asks(one, 8000);
+  asks(two, 2000);
+  room.follow(commands);
+  commands.emplace_back(StartJob{one, GpuId{0}, small(0)});
+  EXPECT_EQ(room.left(0).millicpus, 6000);
+  commands.emplace_back(CheckpointJob{one});
+  commands.emplace_back(StartJob{two, GpuId{0}, small(1)});
+  commands.emplace_back(StartJob{one, GpuId{1}, small(0)});
+  EXPECT_EQ(room.left(0).millicpus, 4000);
+  commands.emplace_back(MigrateJob{one, GpuId{0}, small(0)});
+  commands.emplace_back(CheckpointJob{one});
+  EXPECT_EQ(room.left(0).millicpus, 12'000);
+}
+
 TEST_F(HostRooms, CountAdoptedJobsThoughTheyHaveMoreThanThereIs) {
   const RequestId asked = asks(one, 13'000);
   asks(two, 4000);
