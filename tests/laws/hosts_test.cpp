@@ -154,31 +154,60 @@ INSTANTIATE_TEST_SUITE_P(Scheduler, Hosts, testing::ValuesIn(all_schedulers()),
                            return text;
                          });
 
-/// A checker that misses what is wrong would hold everything right.
-TEST(HostChecker, SeesAnOvercommit) {
-  const FleetFile fleet = *parse_fleet(
+/// A checker that misses what is wrong would hold everything right. Its node has ten CPUs.
+class TheHostChecker : public testing::Test {
+ protected:
+  TheHostChecker() {
+    workload_.jobs.resize(3);
+    for (Job& job : workload_.jobs) details_of(workload_, job);
+    workload_.details[0].cpus = 4;
+    workload_.details[1].cpus = 6;
+    workload_.details[2].cpus = 0.5;
+  }
+  void tell(int at_s, RunEvent::Kind kind, unsigned job, unsigned gpu, int until_s) {
+    checker_.on({second(at_s), kind, static_cast<JobId>(job), static_cast<GpuId>(gpu), place_,
+                 second(until_s)});
+  }
+  [[nodiscard]] std::string first() const {
+    return checker_.violations().empty() ? "" : checker_.violations().front();
+  }
+
+ private:
+  static Instant second(int s) { return Instant{} + std::chrono::seconds{s}; }
+
+  FleetFile fleet_ = *parse_fleet(
       R"({"gpus": [{"name": "n0/%d", "model": "A100-40GB", "count": 2}],
           "nodes": [{"name": "n0", "cpus": 10, "host_memory_mib": 1600}]})",
       "fleet", *ProfileChoice::parse("plain"));
-  Workload workload;
-  workload.jobs.resize(3);
-  for (Job& job : workload.jobs) details_of(workload, job);
-  workload.details[0].cpus = 4;
-  workload.details[1].cpus = 6;
-  workload.details[2].cpus = 0.5;
-  const auto place = fleet.geometries.front().find("1g.5gb", 0);
-  HostChecker checker(fleet, workload);
-  RunEvent event{Instant{}, RunEvent::Kind::started, JobId{0}, GpuId{0}, *place, Instant{}};
-  checker.on(event);
-  event.job = JobId{1};
-  event.gpu = GpuId{1};
-  checker.on(event);
-  EXPECT_TRUE(checker.violations().empty());
-  event.job = JobId{2};
-  checker.on(event);
-  ASSERT_FALSE(checker.violations().empty());
-  EXPECT_TRUE(checker.violations().front().contains("10.5 of 10 CPUs"))
-      << checker.violations().front();
+  PlacementId place_ = *fleet_.geometries.front().find("1g.5gb", 0);
+  Workload workload_;
+  HostChecker checker_{fleet_, workload_};
+};
+
+TEST_F(TheHostChecker, SeesAnOvercommit) {
+  tell(0, RunEvent::Kind::started, 0, 0, 0);
+  tell(0, RunEvent::Kind::started, 1, 1, 0);
+  EXPECT_EQ(first(), "");
+  tell(0, RunEvent::Kind::started, 2, 1, 0);
+  EXPECT_TRUE(first().contains("10.5 of 10 CPUs")) << first();
+}
+
+TEST_F(TheHostChecker, SeesAJobWhereItWasUntilItHasMoved) {
+  tell(0, RunEvent::Kind::started, 1, 0, 0);
+  tell(1, RunEvent::Kind::migrated, 1, 1, 20);
+  tell(2, RunEvent::Kind::started, 0, 0, 2);
+  EXPECT_EQ(first(), "") << "it has what it had";
+  tell(3, RunEvent::Kind::started, 2, 0, 3);
+  EXPECT_TRUE(first().contains("10.5 of 10 CPUs")) << first();
+}
+
+TEST_F(TheHostChecker, SeesNothingOfAJobThatEndedOnItsWay) {
+  tell(0, RunEvent::Kind::started, 1, 0, 0);
+  tell(1, RunEvent::Kind::migrated, 1, 1, 20);
+  tell(2, RunEvent::Kind::finished, 1, 1, 2);
+  tell(3, RunEvent::Kind::started, 1, 0, 3);
+  tell(3, RunEvent::Kind::started, 0, 0, 3);
+  EXPECT_EQ(first(), "");
 }
 
 }  // namespace
