@@ -72,11 +72,11 @@ void HostRoom::read(const Command& command) {
                          start(it.job, {it.gpu, {}}, false);
                        },
                        [&](const MigrateJob& it) {
-                         leave(it.job);
+                         drop(it.job);
                          start(it.job, {it.gpu, it.placement}, false);
                        },
-                       [&](const StopJob& it) { leave(it.job); },
-                       [&](const CheckpointJob& it) { leave(it.job); }, [](const auto&) {}},
+                       [&](const StopJob& it) { drop(it.job); },
+                       [&](const CheckpointJob& it) { drop(it.job); }, [](const auto&) {}},
              command);
 }
 
@@ -122,6 +122,10 @@ void HostRoom::share(JobId job, Spot spot, bool enters) {
 
 void HostRoom::leave(JobId job) {
   catch_up();
+  drop(job);
+}
+
+void HostRoom::drop(JobId job) {
   if (index(job) >= charges_.size() || !charges_[index(job)].runs) return;
   ++version_;
   Charge& charge = charges_[index(job)];
@@ -134,13 +138,13 @@ void HostRoom::leave(JobId job) {
 void HostRoom::gone(GpuId gpu) {
   catch_up();
   for (const JobId job : std::vector(jobs_on_[node(gpu)]))
-    if (charges_[index(job)].spot.gpu == gpu) leave(job);
+    if (charges_[index(job)].spot.gpu == gpu) drop(job);
 }
 
 void HostRoom::gone(Spot spot) {
   catch_up();
   for (const JobId job : std::vector(jobs_on_[node(spot.gpu)]))
-    if (charges_[index(job)].spot == spot) leave(job);
+    if (charges_[index(job)].spot == spot) drop(job);
 }
 
 // What schedulers ask.

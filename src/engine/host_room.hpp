@@ -100,6 +100,9 @@ class HostRoom {
   void catch_up();
   void read(const Command& command);
   void start(JobId job, Spot spot, bool shares);
+  /// As leave(), of what has been read: commands that follow are not looked at before this one is
+  /// done.
+  void drop(JobId job);
   [[nodiscard]] HostSlices slices(Spot spot) const;
   [[nodiscard]] const HostAsk& asked(RequestId request) const {
     return (*requests_)[request].request.host;

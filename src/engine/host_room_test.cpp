@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/format.hpp"
 #include "engine/engine_driver_test.hpp"
 
 namespace cleave {
@@ -58,6 +59,21 @@ TEST_F(HostRooms, CountWhatIsAppended) {
   room.leave(two);
   room.leave(two);
   EXPECT_EQ(room.left(0), (HostAmount{14'000, MiB{1600}}));
+}
+
+TEST_F(HostRooms, CountAJobThatStopsAndStartsInOneAnswer) {
+  asks(one, 8000);
+  asks(two, 2000);
+  room.follow(commands);
+  commands.emplace_back(StartJob{one, GpuId{0}, small(0)});
+  EXPECT_EQ(room.left(0).millicpus, 6000);
+  commands.emplace_back(CheckpointJob{one});
+  commands.emplace_back(StartJob{two, GpuId{0}, small(1)});
+  commands.emplace_back(StartJob{one, GpuId{1}, small(0)});
+  EXPECT_EQ(room.left(0).millicpus, 4000);
+  commands.emplace_back(MigrateJob{one, GpuId{0}, small(0)});
+  commands.emplace_back(CheckpointJob{one});
+  EXPECT_EQ(room.left(0).millicpus, 12'000);
 }
 
 TEST_F(HostRooms, CountAdoptedJobsThoughTheyHaveMoreThanThereIs) {
@@ -115,6 +131,39 @@ TEST_F(HostRooms, TellEnginesWhoWaits) {
   asked.host.millicpus = 14'001;
   engine.submit(3, asked);
   EXPECT_EQ(engine.reason(), "no node with a GPU for it has 14.001 CPUs");
+}
+
+FleetFile one_node(int gpus, int cpus) {
+  return *parse_fleet(fmt::format(R"({{"gpus": [{{"name": "n0/%d", "model": "A100-40GB",
+                                                 "count": {}}}],
+                                      "nodes": [{{"name": "n0", "cpus": {}}}]}})",
+                                  gpus, cpus),
+                      "fleet", *ProfileChoice::parse("plain"));
+}
+
+Request several(decltype(Request::wanted) wanted, std::uint32_t places, Together together) {
+  Request request{std::move(wanted), {}};
+  request.places = places;
+  request.together = together;
+  return request;
+}
+
+// A place of two has three of nine CPUs where it is a whole GPU, whatever it asks for.
+TEST(HostsOfGangs, CountTheGpusThatFullGpuGives) {
+  EngineDriver engine("full-gpu", one_node(3, 9), {.gangs = true});
+  Request asked{ByProfile{"1g.5gb"}, {}};
+  asked.host.millicpus = 4000;
+  EXPECT_EQ(engine.submit(1, asked), "start 1 on whole 0");
+  EXPECT_EQ(engine.submit(2, several(ByProfile{"1g.5gb"}, 2, Together::spread)), "");
+  EXPECT_EQ(engine.finish(1), "start 2 on whole 0, start 200 on whole 1");
+}
+
+// Two instances of different sizes have no more than the GPU's share.
+TEST(HostsOfGangs, HoldInstancesThatTheGpuHolds) {
+  EngineDriver engine("online", one_node(1, 7), {.gangs = true});
+  EXPECT_EQ(engine.submit(1, several(BySize{MiB{15'000}, {}}, 2, Together::gpu)),
+            "create 0 4g.20gb@0, start 1 on 0 4g.20gb@0, create 0 3g.20gb@4, start 100 on 0 "
+            "3g.20gb@4");
 }
 
 }  // namespace

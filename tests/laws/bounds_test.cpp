@@ -46,7 +46,7 @@ class Bounds : public testing::TestWithParam<const SchedulerRow*> {};
 
 TEST_P(Bounds, AreNeverBeaten) {
   std::size_t near = 0;
-  for (std::uint64_t seed = 1; seed <= 400 && !HasFailure(); ++seed) {
+  for (std::uint64_t seed = 1; seed <= 500 && !HasFailure(); ++seed) {
     Scenario scenario = random_scenario(seed, 60);
     if (seed % 3 == 0) scenario = with_gangs(std::move(scenario));
     Random random(seed);

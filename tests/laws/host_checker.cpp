@@ -87,11 +87,13 @@ void HostChecker::enter(const RunEvent& event) {
   check(event, host);
 }
 
+/// With it goes what it had for a while yet where it was before a move: a job that ends before its
+/// replica takes over is gone from both places.
 void HostChecker::leave(const RunEvent& event, Instant until) {
   for (auto& [name, host] : hosts_)
     for (Holding& each : host.holdings)
-      if (each.job == *event.job && each.rank == event.rank.value_or(0) && !each.until)
-        each.until = until;
+      if (each.job == *event.job && each.rank == event.rank.value_or(0))
+        each.until = std::min(each.until.value_or(until), until);
 }
 
 void HostChecker::on(const RunEvent& event) {

@@ -42,6 +42,7 @@ bool ServedQueue::could_seat(QueueHost& host, RequestId request, std::optional<s
     const auto gpu = static_cast<GpuId>(i);
     ever.set(gpu, gangs_->most(gpu, room(gpu), {}));
   }
+  if (hosts_) static_cast<void>(gangs_->free(request, host));  // so that it knows what is offered
   ever = within_hosts(std::move(ever), request, {}, {});
   return ever.fits(asked.places, asked.together);
 }

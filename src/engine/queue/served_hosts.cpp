@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 #include "engine/queue/served_queue.hpp"
 
@@ -148,32 +149,48 @@ void ServedQueue::keep_to_host(const Group& group, Way& way, Instant now) {
 
 // Jobs of several places.
 
-/// No more places on a node than its host has room for: now and for so long, or, without `now`, if
-/// nothing else ran.
+/// What so many places on the GPU have of its host at most. Where the job does not say, that is no
+/// more than the share of the whole GPU, whichever of the spots they are.
+HostAmount ServedQueue::most_of_host(RequestId request, GpuId gpu, int places) {
+  const HostRoom& has = hosts_->room();
+  HostAmount each;
+  const Room& offered = gangs_->offered(request)[holders_.kind(gpu)];
+  const HostAmount whole = has.amount(request, {gpu, std::nullopt});
+  if (offered.whole) each = whole;
+  for (const PlacementId id : offered.placements)
+    each = larger_of(each, has.amount(request, {gpu, id}));
+  HostAmount all{each.millicpus * places, MiB{each.memory.value * places}};
+  const HostAsk& asked = (*requests_)[request].request.host;
+  if (!asked.millicpus) all.millicpus = std::min(all.millicpus, whole.millicpus);
+  if (!asked.memory) all.memory = std::min(all.memory, whole.memory);
+  return all;
+}
+
+/// No more places on a node than its host has room for, on first those GPUs on which they take
+/// least of it: now and for so long, or, without `now`, if nothing else ran.
 GangRoom ServedQueue::within_hosts(GangRoom room, RequestId request, GangTime time,
                                    std::optional<Instant> now) {
   if (!hosts_) return room;
   HostRoom& has = hosts_->room();
-  const ResolvedRequest& asked = (*requests_)[request];
-  const Together together = asked.request.together;
+  const Together together = (*requests_)[request].request.together;
   const auto& nodes = gangs_->nodes().gpus;
+  std::vector<std::pair<HostAmount, GpuId>> gpus;  // and what one place there takes
   for (std::uint32_t node = 0; node < nodes.size(); ++node) {
     const HostNode& host = has.host(node);
-    HostAmount each, left{host.has.millicpus.value_or(0), host.has.memory.value_or(MiB{0})};
-    for (const GpuId gpu : nodes[node]) {
-      if (asks_for_whole(asked.request))
-        each = larger_of(each, has.amount(request, {gpu, std::nullopt}));
-      else
-        for (const PlacementId id : asked.candidates[holders_.kind(gpu)])
-          each = larger_of(each, has.amount(request, {gpu, id}));
-    }
+    gpus.clear();
+    for (const GpuId gpu : nodes[node])
+      if (room.on(gpu) > 0) gpus.emplace_back(most_of_host(request, gpu, 1), gpu);
+    if (gpus.empty()) continue;
+    std::ranges::sort(gpus, {}, [](const auto& each) {
+      return std::tuple(each.first.millicpus, each.first.memory, each.second);
+    });
+    HostAmount left{host.has.millicpus.value_or(0), host.has.memory.value_or(MiB{0})};
     if (now) left = smaller_of(has.left(node), hosts_->least_left(node, *now, time, *now));
-    auto places = static_cast<int>(HostRoom::times(host, left, each));
-    for (const GpuId gpu : nodes[node]) {
-      int here = std::min(room.on(gpu), places);
-      if (together == Together::spread) here = std::min(here, 1);
+    for (const auto& [one, gpu] : gpus) {
+      int here = together == Together::spread ? 1 : room.on(gpu);
+      while (here > 0 && HostRoom::times(host, left, most_of_host(request, gpu, here)) == 0) --here;
       room.set(gpu, here);
-      if (together != Together::gpu) places -= here;
+      if (together != Together::gpu) left -= most_of_host(request, gpu, here);
     }
   }
   return room;

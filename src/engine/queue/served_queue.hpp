@@ -272,6 +272,7 @@ class ServedQueue {
   [[nodiscard]] std::optional<Reservation> earliest_hosted(const Group& group, QueueHost& host,
                                                            Instant now);
   void keep_to_host(const Group& group, Way& way, Instant now);
+  [[nodiscard]] HostAmount most_of_host(RequestId request, GpuId gpu, int places);
   [[nodiscard]] GangRoom within_hosts(GangRoom room, RequestId request, GangTime time,
                                       std::optional<Instant> now);
   [[nodiscard]] bool hosts_hold(const std::vector<Spot>& spots, RequestId request) const;
