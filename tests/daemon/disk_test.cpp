@@ -112,7 +112,7 @@ TEST_F(SmallDisk, AJobThatFillsItIsCancelledAndOthersGoOn) {
   EXPECT_TRUE(stand().wait_until([&] { return takes(bob); }));
   EXPECT_TRUE(stand().wait_until([&] { return stand().get("/healthz")["status"] == "ok"; }))
       << stand().get("/healthz").dump();
-  EXPECT_GT(free_bytes(disk()), 30 << 20);
+  EXPECT_GT(free_bytes(disk()), 8 << 20) << "it was stopped long before it was full";
 }
 
 TEST_F(SmallDisk, OnAFullDiskACancelIsWrittenAndRoomIsMade) {
