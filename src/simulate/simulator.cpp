@@ -264,7 +264,7 @@ class Simulation {
   /// What each that has just come and waits is told of its start.
   void take_promises() {
     for (const JobId id : std::exchange(arrived_leases_, {})) {
-      if (!runs_.has(id) || leases_.has_place(id)) continue;
+      if (leases_.has_place(id)) continue;
       const Outlook outlook = engine_->outlook(id);
       if (outlook.kept && outlook.kept->from) leases_.promised(id, *outlook.kept->from);
     }
@@ -1496,6 +1496,7 @@ class Simulation {
   Result<void> carry_out(const RejectJob& what) {
     account_.rejected(index(what.job), what.reason);
     other_ends(what.job);
+    std::erase(arrived_leases_, what.job);
     runs_.close(what.job);
     observe([&] { return RunEvent{now_, RunEvent::Kind::rejected, what.job, {}, {}, {}}; });
     return {};
