@@ -93,6 +93,8 @@ struct ApiJob {
   std::optional<std::string> why_size;
   std::optional<LeaseTerms> lease;
   std::optional<std::string> image;
+  std::optional<double> cpus;      // of the host, for each process; as it was asked for
+  std::optional<MiB> host_memory;  // likewise
   std::vector<std::string> command;
   std::string directory;
   std::vector<ApiAttempt> history;
@@ -307,6 +309,12 @@ inline constexpr auto fields_of<ApiJob> = std::tuple{
     field(
         "image", &ApiJob::image,
         {.help = "The image of its container; null where it runs in none", .use = FieldUse::whole}),
+    field("cpus", &ApiJob::cpus,
+          {.help = "CPUs of the host that it asked for; null: the share of its slices",
+           .use = FieldUse::whole}),
+    field("host_memory_mib", &ApiJob::host_memory,
+          {.help = "MiB of the host's memory that it asked for; null: the share of its slices",
+           .use = FieldUse::whole}),
     field("command", &ApiJob::command,
           {.help = "The program and its arguments", .use = FieldUse::whole}),
     field("directory", &ApiJob::directory,

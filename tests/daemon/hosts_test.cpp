@@ -38,6 +38,8 @@ TEST(LimitedHost, MakesAJobWaitForItsPart) {
   })) << stand.reason_of(second);
   EXPECT_EQ(stand.over(first)["state"], "finished");
   EXPECT_EQ(stand.over(second)["state"], "finished");
+  EXPECT_EQ(stand.job(first)["cpus"], 1.5);
+  EXPECT_NE(stand.run(fmt::format("show {}", first)).out.find("1.5 CPUs"), std::string::npos);
   const auto refused = stand.run("submit --cpus 3 -- true");
   EXPECT_EQ(refused.exit_code, 1);
   EXPECT_TRUE(refused.err.contains("jobs may have 2 CPUs of this host together")) << refused.err;

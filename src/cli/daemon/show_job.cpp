@@ -40,6 +40,14 @@ std::string allowances(const ApiJob& job) {
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
+/// What it asked for of the host.
+std::string host_text(const ApiJob& job) {
+  std::vector<std::string> words;
+  if (job.cpus) words.push_back(fmt::format("{:g} CPU{}", *job.cpus, *job.cpus == 1 ? "" : "s"));
+  if (job.host_memory) words.push_back(fmt::format("{} of memory", memory_text(*job.host_memory)));
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
 std::string service_text(const ApiJob& job) {
   if (!job.replicas) return {};
   const std::string up = job.is_over() ? "" : fmt::format("; {} up", job.up.value_or(0));
@@ -167,6 +175,7 @@ void print_job(const ApiJob& job, Instant now) {
   line("user", job.user.empty() ? fmt::format("{}", job.uid) : visible(job.user));
   line("command", as_typed(job.command));
   line("image", visible(job.image.value_or("")));
+  line("host", host_text(job));
   line("directory", visible(job.directory));
   line("", allowances(job));
   if (job.submitted_at) line("submitted", local_time(*job.submitted_at));

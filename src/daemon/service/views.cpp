@@ -75,6 +75,8 @@ ApiJob job_view(const JobRecord& job, const AttemptRecord* attempt, const GpuInd
   view.movable = may_be_moved(job.spec);
   if (job.spec.progress != Keeps::unsaid) view.progress = std::string(name(job.spec.progress));
   view.time_limit = job.spec.time_limit;
+  view.cpus = job.spec.cpus;
+  view.host_memory = job.spec.host_memory;
   if (job.spec.deadline) view.deadline_at = sum_within(job.submitted, *job.spec.deadline);
   view.submitted_at = job.submitted;
   view.ended_at = job.ended;
