@@ -53,6 +53,7 @@ Engine::Engine(const SchedulerSpec& spec, std::unique_ptr<Scheduler> scheduler,
       service_(setup.fleet.size()),
       own_refusals_(refusals == nullptr ? std::make_unique<Refusals>() : nullptr),
       refusals_(refusals == nullptr ? own_refusals_.get() : refusals),
+      whole_gpus_(spec.row->whole_gpus),
       gangs_(setup.gangs),
       host_(std::move(host)),
       most_memory_(most_memory_of(setup.fleet)) {

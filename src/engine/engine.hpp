@@ -88,7 +88,7 @@ class Engine {
   [[nodiscard]] RequestId request_of(JobId job) const { return request_of_[index(job)]; }
   [[nodiscard]] Outlook outlook(JobId job) const {
     Outlook outlook = scheduler_->outlook(job);
-    if (host_) outlook.host = host_->why_waits(request_of(job));
+    if (host_) outlook.host = host_->why_waits(request_of(job), whole_gpus_);
     return outlook;
   }
 
@@ -188,6 +188,7 @@ class Engine {
   std::unique_ptr<Refusals> own_refusals_;  // where none were given
   Refusals* refusals_;
   std::string kinds_refused_;                  // why no service or lease is taken; empty: they are
+  bool whole_gpus_ = false;                    // the scheduler gives nothing else
   bool gangs_ = false;                         // jobs of several places may come
   std::string several_refused_;                // why they are not taken; empty: they are
   std::map<RequestId, std::string> too_many_;  // why: the fleet, or a host, never has as many

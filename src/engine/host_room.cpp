@@ -222,7 +222,7 @@ std::string HostRoom::why_never(RequestId request) const {
   return fmt::format("no node with a GPU for it has {}", in_words(asked(request)));
 }
 
-std::string HostRoom::why_waits(RequestId request) {
+std::string HostRoom::why_waits(RequestId request, bool whole_gpus) {
   const ResolvedRequest& resolved = (*requests_)[request];
   std::optional<Spot> lacks;
   for (std::size_t i = 0; i < node_of_.size(); ++i) {
@@ -234,8 +234,8 @@ std::string HostRoom::why_waits(RequestId request) {
       if (!lacks) lacks = spot;
       return false;
     };
-    if (std::holds_alternative<WholeGpu>(resolved.request.wanted)) {
-      if (look_at({gpu, std::nullopt})) return {};
+    if (whole_gpus || std::holds_alternative<WholeGpu>(resolved.request.wanted)) {
+      if (!resolved.candidates[kind].empty() && look_at({gpu, std::nullopt})) return {};
       continue;
     }
     for (const PlacementId id : resolved.candidates[kind])

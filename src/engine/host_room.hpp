@@ -80,8 +80,9 @@ class HostRoom {
 
   /// Why no node could ever hold it: "no node has 64 CPUs".
   [[nodiscard]] std::string why_never(RequestId request) const;
-  /// Why it waits, where no host that could hold it has room for it now; empty: some has.
-  [[nodiscard]] std::string why_waits(RequestId request);
+  /// Why it waits, where no host that could hold it has room for it now; empty: some has. The
+  /// scheduler may give whole GPUs, whatever is asked for.
+  [[nodiscard]] std::string why_waits(RequestId request, bool whole_gpus);
 
  private:
   /// A job that runs, and what it has.

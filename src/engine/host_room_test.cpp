@@ -110,10 +110,10 @@ TEST_F(HostRooms, GiveASharedInstanceItsPartOnce) {
 
 TEST_F(HostRooms, SayWhatIsTooLittle) {
   room.adopt({one, asks(one, 13'000, MiB{1600}), GpuId{0}, small(0)});
-  EXPECT_EQ(room.why_waits(asks(two, 1500, MiB{0})),
+  EXPECT_EQ(room.why_waits(asks(two, 1500, MiB{0}), false),
             "running jobs leave 1 of 14 CPUs, of which it needs 1.5");
-  EXPECT_EQ(room.why_waits(asks(two, 1000, MiB{0})), "");
-  EXPECT_EQ(room.why_waits(asks(two, 2000)),
+  EXPECT_EQ(room.why_waits(asks(two, 1000, MiB{0}), false), "");
+  EXPECT_EQ(room.why_waits(asks(two, 2000), false),
             "running jobs leave 1 of 14 CPUs, of which it needs 2, and 0 of 1600 MiB of host "
             "memory, of which it needs 100");
   EXPECT_EQ(room.why_never(asks(two, 15'000, MiB{2000})),
@@ -146,6 +146,15 @@ Request several(decltype(Request::wanted) wanted, std::uint32_t places, Together
   request.places = places;
   request.together = together;
   return request;
+}
+
+TEST(HostsOfFullGpu, SayWhatAGpuLacks) {
+  EngineDriver engine("full-gpu", one_node(3, 9));
+  Request asked{ByProfile{"1g.5gb"}, {}};
+  asked.host.millicpus = 7000;
+  EXPECT_EQ(engine.submit(1, asked), "start 1 on whole 0");
+  EXPECT_EQ(engine.submit(2, "1g.5gb"), "");
+  EXPECT_EQ(engine.outlook(2).host, "running jobs leave 2 of 9 CPUs, of which it needs 3");
 }
 
 // A place of two has three of nine CPUs where it is a whole GPU, whatever it asks for.

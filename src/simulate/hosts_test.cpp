@@ -67,7 +67,7 @@ RunSummary run(const FleetFile& fleet, const Jobs& jobs, std::string_view spec, 
   options.observer = &starts;
   auto summary = simulate(fleet, jobs.workload, *parse_scheduler(spec), options);
   EXPECT_TRUE(summary) << spec << ": " << summary.error().text();
-  return *summary;
+  return summary ? *summary : RunSummary{};
 }
 
 std::vector<std::string> all_schedulers() {
@@ -188,6 +188,23 @@ TEST_P(Queues, KeepAPartOfTheHostWithAReservation) {
   EXPECT_EQ(starts.at[1], 100);
   EXPECT_GE(starts.at[2], 200);
   EXPECT_LT(starts.at[3], 100);
+}
+
+// What it plans for one GPU of a node is not done as it was planned when jobs have started or grown
+// on another since.
+TEST(AdaptiveOnHosts, PlansAgainForTheGpusOfANode) {
+  Jobs jobs;
+  jobs.add(10, 3000, "3g.20gb");
+  jobs.add({}, 1000, "3g.20gb");
+  jobs.add({}, 300, "3g.20gb");
+  for (const std::size_t grows : {0, 1}) {
+    jobs.workload.jobs[grows].speed = jobs.workload.intern(SpeedModel{});
+    jobs.workload.details[grows].restartable = jobs.workload.details[grows].movable = true;
+  }
+  jobs.workload.details[2].restartable = jobs.workload.details[2].movable = true;
+  Starts starts;
+  const FleetFile fleet = fleet_of(R"([{"name": "n0", "cpus": 16}, {"name": "n1", "cpus": 0}])");
+  EXPECT_EQ(run(fleet, jobs, "adaptive", starts).finished, 3U);
 }
 
 TEST(SimulatedHosts, RefuseWhatTheyDoNotHave) {

@@ -575,7 +575,8 @@ class Adaptive final : public Scheduler, private QueueHost {
       carry_out(*best, commands);
       wanted = newcomers();
       for (GpuProposal& each : proposals)
-        if (each.gpu == gpu || uses_what_is_gone(each)) each = proposals_.propose(each.gpu, wanted);
+        if (each.gpu == gpu || uses_what_is_gone(each) || books_.share_host(each.gpu, gpu))
+          each = proposals_.propose(each.gpu, wanted);
     }
     fill_up(commands);
     if (books_.waiting.empty() && queue_.empty() && ended_) spread(commands);

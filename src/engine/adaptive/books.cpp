@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/host_room.hpp"
 #include "placement/gang_room.hpp"
 
 namespace cleave {
@@ -76,6 +77,14 @@ PlacementSet Books::hosted(JobId job, GpuId gpu, PlacementSet places) const {
   for (const PlacementId id : places)
     if (!host_takes(job, {gpu, id})) places.erase(id);
   return places;
+}
+
+std::optional<std::uint32_t> Books::host_of(GpuId gpu) const {
+  return setup.host == nullptr ? std::nullopt : std::optional(setup.host->node(gpu));
+}
+
+bool Books::share_host(GpuId one, GpuId other) const {
+  return setup.host != nullptr && host_of(one) == host_of(other);
 }
 
 std::vector<JobId> Books::first_waiting(std::size_t most) const {

@@ -48,6 +48,10 @@ struct Books {
   [[nodiscard]] bool pinned(JobId job) const;
   /// Those of the places where the host has room for the job too.
   [[nodiscard]] PlacementSet hosted(JobId job, GpuId gpu, PlacementSet places) const;
+  /// The node of the host that jobs on the GPU have a share of; empty: hosts are not limited.
+  [[nodiscard]] std::optional<std::uint32_t> host_of(GpuId gpu) const;
+  /// Whether a job that starts on one of the GPUs leaves less of its host to the other.
+  [[nodiscard]] bool share_host(GpuId one, GpuId other) const;
   /// In their order, those whose turn it is; at most this number.
   [[nodiscard]] std::vector<JobId> first_waiting(std::size_t most) const;
 

@@ -198,9 +198,9 @@ bool GpuProposals::worth_it(const GpuProposal& it) {
 std::vector<GpuProposal> GpuProposals::propose_all(std::span<const GpuId> gpus,
                                                    std::span<const JobId> wanted) {
   std::vector<GpuProposal> all;
-  std::map<StateNumber, std::size_t> of_empty;
+  std::map<std::pair<StateNumber, std::optional<std::uint32_t>>, std::size_t> of_empty;
   for (const GpuId gpu : gpus) {
-    const StateNumber state = books_.seats.fleet().number(gpu);
+    const std::pair state{books_.seats.fleet().number(gpu), books_.host_of(gpu)};
     const bool empty = books_.seats.fleet()[gpu].held.empty() && books_.blocked(gpu).empty();
     const auto known = empty ? of_empty.find(state) : of_empty.end();
     if (known != of_empty.end()) {
