@@ -190,6 +190,15 @@ TEST_P(Queues, KeepAPartOfTheHostWithAReservation) {
   EXPECT_LT(starts.at[3], 100);
 }
 
+// Its scheduler never heard of the job, and has no time to promise.
+TEST(LeasesOnHosts, AreTurnedAwayWithoutAPromise) {
+  Jobs jobs;
+  jobs.add(9, 100);
+  jobs.workload.details.back().lease = LeaseTerms{};
+  Starts starts;
+  EXPECT_EQ(run(fleet_of(eight_cpus), jobs, "online", starts).rejected, 1U);
+}
+
 // What it plans for one GPU of a node is not done as it was planned when jobs have started or grown
 // on another since.
 TEST(AdaptiveOnHosts, PlansAgainForTheGpusOfANode) {
