@@ -93,7 +93,7 @@ TEST_F(JobsPlace, OfAnotherDaemonIsRefused) {
 }
 
 TEST_F(JobsPlace, MustBeAFolderOfItsOwnWithItsWholePath) {
-  for (const std::string wrong : {"jobs", "/", state.string().c_str()})
+  for (const std::string& wrong : {std::string("jobs"), std::string("/"), state.string()})
     EXPECT_TRUE(has(refusal(wrong), "whole path")) << wrong;
   EXPECT_NE(refusal(folder.path() / "not" / "there"), "") << "its parent may be a mount point";
 }
