@@ -269,14 +269,21 @@ void DaemonStand::destroy_all_instances(std::uint32_t number) const {
   const GpuIndex gpu{number};
   const auto all = door->gpu_instances(gpu);
   ASSERT_TRUE(all);
+  // A process that was killed may take a while to end.
+  const auto destroy = [](const auto& once) {
+    auto gone = once();
+    for (int i = 0; i < 500 && !gone; ++i) {
+      std::this_thread::sleep_for(milliseconds(10));
+      gone = once();
+    }
+    if (!gone) ADD_FAILURE() << text(gone.error().code);
+  };
   for (const LiveGpuInstance& each : *all) {
     const auto computes = door->compute_instances(gpu, each.id);
     ASSERT_TRUE(computes);
     for (const LiveComputeInstance& compute : *computes)
-      if (const auto gone = door->destroy_compute_instance(gpu, each.id, compute.id); !gone)
-        ADD_FAILURE() << text(gone.error().code);
-    if (const auto gone = door->destroy_gpu_instance(gpu, each.id); !gone)
-      ADD_FAILURE() << text(gone.error().code);
+      destroy([&] { return door->destroy_compute_instance(gpu, each.id, compute.id); });
+    destroy([&] { return door->destroy_gpu_instance(gpu, each.id); });
   }
 }
 
