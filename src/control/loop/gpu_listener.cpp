@@ -371,7 +371,7 @@ void GpuListener::observe_instances(GpuId id, const GpuObservation& observation,
     instance.numbers = seen.numbers;
     instance.capacity = total_of(seen.memory);
     if (!instance.capacity) instance.capacity = gpu.geometry()[*seen.placement].profile->usable;
-    observe_processes({id, *seen.placement}, seen.processes, number);
+    observe_processes({id, seen.placement}, seen.processes, number);
   }
   for (const PlacementId placement : changes.vanished) lose_instance(id, placement);
   if (changes.walls == gpu.walls) return;
