@@ -85,9 +85,10 @@ TEST_F(Clients, SubmitWithAKeyOnceMore) {
   EXPECT_TRUE(asking.submit("{}", "first"));
   EXPECT_TRUE(asking.submit("{}", "second")) << "the connection broke, and it was sent again";
   ASSERT_EQ(heads.size(), 3U);
-  EXPECT_NE(heads[0].find("Idempotency-Key: first"), std::string::npos) << heads[0];
+  EXPECT_NE((heads[0] + "\r\n").find("Idempotency-Key: first\r\n"), std::string::npos) << heads[0];
   for (const std::size_t each : {1U, 2U})
-    EXPECT_NE(heads[each].find("Idempotency-Key: second"), std::string::npos) << heads[each];
+    EXPECT_NE((heads[each] + "\r\n").find("Idempotency-Key: second\r\n"), std::string::npos)
+        << heads[each];
   ApiClient fresh = client();
   EXPECT_FALSE(fresh.submit("{}", "third")) << "on a new connection the caller decides";
   EXPECT_TRUE(fresh.may_be_taken());

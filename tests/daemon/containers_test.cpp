@@ -23,9 +23,7 @@ class DaemonContainers : public ::testing::Test {
     if (const std::string missing = contained::what_is_missing(::geteuid()); !missing.empty())
       GTEST_SKIP() << missing;
   }
-  /// Programs of this build begin in the image.
-  static bool begin() { return !sanitized; }
-  static constexpr const char* do_not_begin = "the image lacks the sanitizer's libraries";
+  static constexpr const char* no_sanitizer = "the image lacks the sanitizer's libraries";
   /// The options of a job that has these programs of the build besides.
   static std::string with(const std::string& programs) {
     return fmt::format("--image {} --bind {}/bin/{}:/opt/{}:ro", contained::image_folder().string(),
@@ -37,7 +35,7 @@ class DaemonContainers : public ::testing::Test {
 };
 
 TEST_F(DaemonContainers, AJobSeesItsInstanceByNvml) {
-  if (!begin()) GTEST_SKIP() << do_not_begin;
+  if (sanitized) GTEST_SKIP() << no_sanitizer;
   DaemonStand stand;
   const std::int64_t job = stand.submit(
       fmt::format("--profile 2g.10gb {} -- /opt/container_probe nvml", with("container_probe")));
@@ -53,7 +51,7 @@ TEST_F(DaemonContainers, AJobSeesItsInstanceByNvml) {
 
 /// It registers with the simulated driver, holds memory there and reports, as it does without.
 TEST_F(DaemonContainers, AJobHoldsItsMemoryAndReports) {
-  if (!begin()) GTEST_SKIP() << do_not_begin;
+  if (sanitized) GTEST_SKIP() << no_sanitizer;
   DaemonStand stand;
   const std::int64_t job = stand.submit(
       fmt::format("{} -- /opt/cleave-job --memory 3GiB --phases cpu=0.5 --iterations 5 --quiet",

@@ -176,7 +176,7 @@ TEST(DaemonCrash, OfTheClientsDaemonRunsItsJobOnce) {
       const Outcome outcome = client.get();
       ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
       ASSERT_TRUE(outcome.out.starts_with("job ")) << outcome.out;
-      const std::string job = fmt::format("/v1/jobs/{}", outcome.out.substr(4, 1));
+      const std::string job = fmt::format("/v1/jobs/{}", std::stol(outcome.out.substr(4)));
       EXPECT_TRUE(stand.wait_until([&] {
         revive();
         const auto answer = stand.ask("GET", job);

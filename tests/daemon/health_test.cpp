@@ -98,8 +98,8 @@ TEST(DaemonHealth, AnOperatorTakesAGpuBack) {
   EXPECT_TRUE(stand.wait_until([&] { return stand.get("/healthz")["status"] == "ok"; }));
 }
 
-/// Somebody whose process is on an instance that no job has: escaped from a job, or never in one.
-TEST(DaemonHealth, WhoeverIsOnAnIdleInstanceKeepsItFromTheNextJob) {
+/// A process on an instance that no job has: it escaped from a job, or was never in one.
+TEST(DaemonHealth, AStrangersProcessKeepsItsInstanceFromTheNextJob) {
   DaemonStand stand(quick_looks());
   const std::int64_t first = stand.submit("--profile 2g.10gb -- true");
   EXPECT_EQ(stand.over(first)["state"], "finished");

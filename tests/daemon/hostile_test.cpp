@@ -75,7 +75,7 @@ class HostileUser : public ::testing::Test {
   void SetUp() override {
     if (::geteuid() != 0) GTEST_SKIP() << "only root can be other users";
   }
-  /// Milliseconds from asking for a job to hearing from the job itself, so often, sorted.
+  /// Milliseconds from the submission of a job until it does something; of `times` jobs, sorted.
   static std::vector<double> starts(DaemonStand& stand, int times) {
     std::vector<double> took;
     for (int i = 0; i < times; ++i) {
@@ -90,8 +90,8 @@ class HostileUser : public ::testing::Test {
   }
 };
 
-/// Where these users may not have all the places. What the machine's processors do for them at the
-/// same time is in the figure, which is therefore asked of with room to spare.
+/// While limits leave places that these users cannot take. They also load the processors, which the
+/// figure includes, so the bound is wide; the figure itself is printed.
 TEST_F(HostileUser, DelaysNoOthersStarts) {
   StandOptions options;
   options.config = "allow_unfenced_users = true\nrunning_per_user = 3\n";

@@ -52,7 +52,7 @@ class GpuListener {
   /// `number`: of the operation that it comes from.
   void observe(GpuId gpu, const GpuObservation& observation, std::uint64_t number);
   void observe_instances(GpuId gpu, const GpuObservation& observation, std::uint64_t number);
-  /// Who is where no job is.
+  /// Processes where no job is.
   void observe_processes(const JobPlace& place, const std::vector<LiveProcess>& processes,
                          std::uint64_t number);
   void found(GpuId gpu, PlacementId placement, const std::string& device);

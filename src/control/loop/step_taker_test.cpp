@@ -219,7 +219,7 @@ TEST_F(MoveTest, OneThatIsMovedAgainGoesToTheLastPlace) {
   EXPECT_EQ(jobs.launch_of({1, 2}).visible_devices, "MIG-last");
 }
 
-/// Who is on an instance that no job has.
+/// Processes on an instance that no job has.
 class StrangersTest : public LoopParts {
  protected:
   StrangersTest() { think(); }
@@ -291,7 +291,7 @@ TEST_F(StrangersTest, KeepTheirInstanceAloneFromTheNextJob) {
   EXPECT_EQ(next.attempts.begin()->second.record.device, "MIG-2");
 }
 
-TEST_F(StrangersTest, WhoHaveGoneLeaveAnInstanceThatIsMadeAnew) {
+TEST_F(StrangersTest, LeaveAnInstanceThatIsMadeAnew) {
   used("MIG-1");
   strangers_on = "MIG-1";
   strangers = {{4711, {}, {}, {}}};

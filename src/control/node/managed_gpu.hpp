@@ -99,7 +99,7 @@ struct ManagedGpu {
         std::ranges::find_if(conditions, [](const auto& each) { return drains(each); });
     return found == conditions.end() ? nullptr : &*found;
   }
-  /// Whether this instance is given to nobody, for its health or for whose processes are there.
+  /// Whether this instance is given to nobody, for its health or for the processes there.
   [[nodiscard]] bool quarantines(const ManagedInstance& instance) const {
     return instance.vacancy.set_aside || quarantined_by(instance) != nullptr;
   }

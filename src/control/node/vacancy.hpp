@@ -1,7 +1,7 @@
 #pragma once
 // What is known of a place that no job has: whether processes are there all the same. Programs that
-// escaped from a job, or that somebody started beside Cleave, would share the memory and the
-// processors of whoever is put there next.
+// escaped from a job, or that somebody started beside Cleave, would share memory and processors
+// with the next job there.
 
 #include <cstdint>
 #include <optional>
@@ -13,10 +13,11 @@
 
 namespace cleave {
 
-/// For so long it is trusted that nobody is where nobody was, until all places of a job have been
-/// seen.
+/// How long a place that was seen free counts as free while the other places of the same job are
+/// still to be seen.
 inline constexpr Duration vacancy_holds = std::chrono::seconds(1);
-/// A driver may show a process that has just ended: only who is still there this much later counts.
+/// A driver may show a process that has just ended: only one that is still there this much later
+/// counts.
 inline constexpr Duration stranger_stays = std::chrono::milliseconds(250);
 
 /// An instance, or a GPU with MIG off, between the last attempt that was there and the next. Times

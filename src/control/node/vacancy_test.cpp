@@ -23,7 +23,7 @@ TEST(Vacancies, AreSeenAfterTheLastJobLeftAndForAWhile) {
   EXPECT_FALSE(is_free(left, 1s + vacancy_holds + 1ns, true));
 }
 
-TEST(Vacancies, AreSetAsideForThoseWhoStay) {
+TEST(Vacancies, AreSetAsideForProcessesThatStay) {
   Vacancy left;
   EXPECT_EQ(hear(left, 1, nobody, 1s), nothing);
   EXPECT_EQ(hear(left, 2, somebody, 2s), nothing) << "it may have just ended";
@@ -39,7 +39,7 @@ TEST(Vacancies, AreSetAsideForThoseWhoStay) {
   EXPECT_TRUE(is_free(left, 4s, false));
 }
 
-TEST(Vacancies, AreNotSetAsideForThoseWhoComeAndGo) {
+TEST(Vacancies, AreNotSetAsideForProcessesThatComeAndGo) {
   Vacancy left;
   for (std::uint64_t i = 1; i < 20; i += 2) {
     const Duration now = std::chrono::milliseconds(200 * i);

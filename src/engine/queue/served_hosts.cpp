@@ -149,8 +149,8 @@ void ServedQueue::keep_to_host(const Group& group, Way& way, Instant now) {
 
 // Jobs of several places.
 
-/// What so many places on the GPU have of its host at most. Where the job does not say, that is no
-/// more than the share of the whole GPU, whichever of the spots they are.
+/// The most that this number of places on the GPU has of its host. Where the job does not say, that
+/// is no more than the share of the whole GPU, whichever of the spots they are.
 HostAmount ServedQueue::most_of_host(RequestId request, GpuId gpu, int places) {
   const HostRoom& has = hosts_->room();
   HostAmount each;

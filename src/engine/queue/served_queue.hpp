@@ -152,7 +152,7 @@ class ServedQueue {
   /// The spots of the GPU that the job which is looked at may ever have and that its user has
   /// slices left for.
   [[nodiscard]] Room allowed(const Group& group, GpuId gpu, Room room) const;
-  /// What of the room has at most so many compute slices each.
+  /// The spots of the room that have at most this number of compute slices.
   [[nodiscard]] Room of_at_most(std::int64_t slices, GpuId gpu, Room room) const;
   /// could_seat() where all places together have at most that many compute slices, each the same
   /// part of them.
