@@ -1,6 +1,7 @@
 // Users who do their worst to the daemon and to each other, on a node whose daemon is root's.
 
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,15 +24,21 @@ using namespace std::chrono_literals;
 /// processes of theirs.
 constexpr uid_t first_user = 9, second_user = 10, third_user = 13;
 
-/// A process of that user, until it is ended here.
+/// A process of that user until it is ended here: its own jobs stop and kill it too, so it is
+/// continued and begun again all the time.
 class Attacker {
  public:
   Attacker(uid_t uid, const std::function<void()>& does) : pid_(::fork()) {
     if (pid_ != 0) return;
     ::alarm(120);
-    if (::setgid(uid) != 0 || ::setuid(uid) != 0 || ::chdir("/") != 0) ::_exit(99);
-    does();
-    ::_exit(98);
+    while (true) {
+      const pid_t child = ::fork();
+      if (child == 0) attack(uid, does);
+      while (::waitpid(child, nullptr, WNOHANG) == 0) {
+        ::kill(child, SIGCONT);
+        ::usleep(10'000);
+      }
+    }
   }
   ~Attacker() {
     ::kill(pid_, SIGKILL);
@@ -41,6 +48,13 @@ class Attacker {
   Attacker& operator=(const Attacker&) = delete;
 
  private:
+  [[noreturn]] static void attack(uid_t uid, const std::function<void()>& does) {
+    if (::setgid(uid) != 0 || ::setuid(uid) != 0 || ::chdir("/") != 0) ::_exit(99);
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // which a change of user clears
+    does();
+    ::_exit(98);
+  }
+
   pid_t pid_;
 };
 
@@ -98,11 +112,12 @@ TEST_F(HostileUser, DelaysNoOthersStarts) {
   DaemonStand stand(options);
   const int times = std::getenv("CLEAVE_LONG") != nullptr ? 200 : 20;
   const std::vector<double> alone = starts(stand, times);
+  const std::size_t before = alone.size();  // the jobs so far
   std::vector<double> beside;
   {
     const Attacker first(first_user, worst(stand)), second(second_user, worst(stand));
-    ASSERT_TRUE(
-        stand.wait_until([&] { return stand.get("/v1/jobs?user=all")["jobs"].size() > 20; }));
+    ASSERT_TRUE(stand.wait_until(
+        [&] { return stand.get("/v1/jobs?all=1&user=all")["jobs"].size() > before + 20; }));
     beside = starts(stand, times + 1);
   }
   const std::size_t middle = alone.size() / 2, late = alone.size() * 95 / 100;
