@@ -56,6 +56,7 @@ CLEAVE_CUDA_DECLARE(cuLaunchKernelEx_ptsz, const DriverLaunchConfig* config, con
 CLEAVE_CUDA_DECLARE(cuGraphLaunch, void* graph, void* stream)
 CLEAVE_CUDA_DECLARE(cuGraphLaunch_ptsz, void* graph, void* stream)
 CLEAVE_CUDA_DECLARE(cuCtxSynchronize)
+CLEAVE_CUDA_DECLARE(cuCtxSynchronize_v2, void* context)
 CLEAVE_CUDA_DECLARE(cuStreamSynchronize, void* stream)
 CLEAVE_CUDA_DECLARE(cuStreamSynchronize_ptsz, void* stream)
 CLEAVE_CUDA_DECLARE(cuModuleGetFunction, void** function, void* module, const char* name)
@@ -222,6 +223,10 @@ Status cuCtxSynchronize() {
   return follow_wait(real_cuCtxSynchronize);
 }
 
+Status cuCtxSynchronize_v2(void* context) {
+  return follow_wait(real_cuCtxSynchronize_v2, context);
+}
+
 Status cuModuleGetFunction(void** function, void* module, const char* name) {
   const Status status = forward(real_cuModuleGetFunction, function, module, name);
   if (status == success && function != nullptr) named(*function, name);
@@ -293,6 +298,7 @@ const Wrapped cleave::cuda::wrapped_driver[] = {CLEAVE_CUDA_ROW(cuMemAlloc_v2),
                                                 CLEAVE_CUDA_ROW(cuGraphLaunch),
                                                 CLEAVE_CUDA_ROW(cuGraphLaunch_ptsz),
                                                 CLEAVE_CUDA_ROW(cuCtxSynchronize),
+                                                CLEAVE_CUDA_ROW(cuCtxSynchronize_v2),
                                                 CLEAVE_CUDA_ROW(cuStreamSynchronize),
                                                 CLEAVE_CUDA_ROW(cuStreamSynchronize_ptsz),
                                                 CLEAVE_CUDA_ROW(cuModuleGetFunction),

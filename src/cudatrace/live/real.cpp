@@ -5,7 +5,6 @@
 
 #include <array>
 #include <cstdio>
-#include <cstring>
 #include <string_view>
 
 namespace cleave::cuda {
@@ -56,6 +55,29 @@ const Wrapped* find_wrapped(const Wrapped* row, std::string_view symbol) {
   return row->symbol == nullptr ? nullptr : row;
 }
 
+/// Names that mean a function with other parameters from that version of CUDA on.
+struct NewMeaning {
+  std::string_view name;
+  int since;
+  const char* symbol;
+};
+constexpr NewMeaning new_meanings[] = {{"cuGetProcAddress", 12000, "cuGetProcAddress_v2"},
+                                       {"cuCtxSynchronize", 13000, "cuCtxSynchronize_v2"}};
+constexpr int newest_known = 13000;
+
+/// The row of what cuGetProcAddress gives for the name; null if that is not followed.
+const Wrapped* find_entry(const char* name, int version, bool own_stream) {
+  for (const NewMeaning& each : new_meanings)
+    if (each.name == name)
+      return find_wrapped(wrapped_driver, version < each.since ? name : each.symbol);
+  char symbol[96];
+  for (const char* const suffix : {own_stream ? "_ptsz" : "", "_v2", ""}) {
+    std::snprintf(symbol, sizeof(symbol), "%s%s", name, suffix);
+    if (const Wrapped* const row = find_wrapped(wrapped_driver, symbol)) return row;
+  }
+  return nullptr;
+}
+
 /// There is one driver, but a program may have loaded several runtimes: the wrapper stands before
 /// the first. What another one allocates is seen where it calls the driver.
 void* replaced(const Wrapped* row, void* found) {
@@ -98,18 +120,11 @@ void* in_place_of_entry(const char* name, int version, bool own_stream, void* fo
   // Before 3.2 sizes had 32 bits: those entry points are other functions.
   constexpr int of_64_bits = 3020;
   if (found == nullptr || version < of_64_bits) return found;
-  // The one that asks for entry points has another parameter from 12.0 on.
-  if (std::strcmp(name, "cuGetProcAddress") == 0) {
-    constexpr int with_status = 12000;
-    return in_place_of(version < with_status ? name : "cuGetProcAddress_v2", found);
-  }
-  char symbol[96];
-  for (const char* const suffix : {own_stream ? "_ptsz" : "", "_v2", ""}) {
-    std::snprintf(symbol, sizeof(symbol), "%s%s", name, suffix);
-    if (const Wrapped* const row = find_wrapped(wrapped_driver, symbol))
-      return replaced(row, found);
-  }
-  return found;
+  const Wrapped* const row = find_entry(name, version, own_stream);
+  if (row == nullptr) return found;
+  // A version that is not known here may have given the name to a function with other parameters.
+  if (version > newest_known && found != in_driver(row->symbol)) return found;
+  return replaced(row, found);
 }
 
 }  // namespace cleave::cuda

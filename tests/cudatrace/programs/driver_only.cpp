@@ -18,6 +18,22 @@ struct Properties {
   char rest[32];
 };
 
+/// The same name means functions with other parameters, by the version that is asked for.
+static bool waits_by_each_version() {
+  auto* const ask =
+      entry<int(const char*, void**, int, unsigned long long, int*)>("cuGetProcAddress_v2");
+  auto* const current = entry<int(void**)>("cuCtxGetCurrent");
+  void *context = nullptr, *plain = nullptr, *of_context = nullptr, *later = nullptr;
+  if (ask == nullptr || current == nullptr || current(&context) != 0 ||
+      ask("cuCtxSynchronize", &plain, 12000, 0, nullptr) != 0 ||
+      ask("cuCtxSynchronize", &of_context, 13000, 0, nullptr) != 0 ||
+      ask("cuCtxSynchronize", &later, 14000, 0, nullptr) != 0)
+    return false;
+  return reinterpret_cast<int (*)()>(plain)() == 0 &&
+         reinterpret_cast<int (*)(void*)>(of_context)(context) == 0 &&
+         reinterpret_cast<int (*)(unsigned, void*)>(later)(1, context) == 0;
+}
+
 int main() {
   auto* const allocate = entry<int(Address*, std::size_t)>("cuMemAlloc_v2");
   auto* const release = entry<int(Address)>("cuMemFree_v2");
@@ -38,5 +54,6 @@ int main() {
   if (load(&module, "") != 0 || function(&kernel, module, "scan") != 0) return 1;
   for (int i = 0; i < 4; ++i)
     if (launch(kernel, 128, 2, 1, 64, 4, 1, 512, nullptr, nullptr, nullptr) != 0) return 1;
+  if (!waits_by_each_version()) return 1;
   return release(block) != 0 || destroy(physical) != 0 ? 1 : 0;
 }

@@ -18,6 +18,9 @@ std::map<Address, std::size_t> blocks;
 std::size_t used = 0;
 Address next = 0x700000000;
 
+constexpr int invalid_value = 1, context_is_destroyed = 709;
+int the_context;
+
 std::size_t number_in(const char* name, std::size_t otherwise) {
   const char* const text = std::getenv(name);
   return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
@@ -45,6 +48,11 @@ void take_time() {
 extern "C" {
 
 int cuInit(unsigned) {
+  return 0;
+}
+
+int cuCtxGetCurrent(void** context) {
+  *context = &the_context;
   return 0;
 }
 
@@ -156,19 +164,33 @@ int cuCtxSynchronize() {
   return 0;
 }
 
+/// From CUDA 13.0 on that is what the name means for whoever asks for entry points.
+int cuCtxSynchronize_v2(const void* context) {
+  if (context != &the_context) return context_is_destroyed;
+  return cuCtxSynchronize();
+}
+
 int cuGetProcAddress_v2(const char* name, void** at, int, unsigned long long, int* result);
 
 }  // extern "C"
 
 namespace {
 
+/// What the name may mean in a CUDA that is still to come.
+int synchronize_later(unsigned flags, const void* context) {
+  return flags == 1 ? cuCtxSynchronize_v2(context) : invalid_value;
+}
+
 struct Entry {
   const char* name;
   void* function;
+  int since = 0;
 };
-#define STUB_ENTRY(name, function) \
-  { name, reinterpret_cast<void*>(function) }
+#define STUB_ENTRY_SINCE(since, name, function) \
+  { name, reinterpret_cast<void*>(function), since }
+#define STUB_ENTRY(name, function) STUB_ENTRY_SINCE(0, name, function)
 const Entry entries[] = {STUB_ENTRY("cuInit", cuInit),
+                         STUB_ENTRY("cuCtxGetCurrent", cuCtxGetCurrent),
                          STUB_ENTRY("cuMemAlloc", cuMemAlloc_v2),
                          STUB_ENTRY("cuMemFree", cuMemFree_v2),
                          STUB_ENTRY("cuMemAllocManaged", cuMemAllocManaged),
@@ -185,15 +207,17 @@ const Entry entries[] = {STUB_ENTRY("cuInit", cuInit),
                          STUB_ENTRY("cuModuleGetFunction", cuModuleGetFunction),
                          STUB_ENTRY("cuLaunchKernel", cuLaunchKernel),
                          STUB_ENTRY("cuCtxSynchronize", cuCtxSynchronize),
+                         STUB_ENTRY_SINCE(13000, "cuCtxSynchronize", cuCtxSynchronize_v2),
+                         STUB_ENTRY_SINCE(14000, "cuCtxSynchronize", synchronize_later),
                          STUB_ENTRY("cuGetProcAddress", cuGetProcAddress_v2)};
 
 }  // namespace
 
-extern "C" int cuGetProcAddress_v2(const char* name, void** at, int, unsigned long long,
+extern "C" int cuGetProcAddress_v2(const char* name, void** at, int version, unsigned long long,
                                    int* result) {
   *at = nullptr;
   for (const Entry& entry : entries)
-    if (std::strcmp(entry.name, name) == 0) *at = entry.function;
+    if (std::strcmp(entry.name, name) == 0 && version >= entry.since) *at = entry.function;
   if (result != nullptr) *result = *at == nullptr ? 1 : 0;
   return *at == nullptr ? 500 : 0;
 }

@@ -12,7 +12,7 @@ namespace {
 using Address = unsigned long long;
 using Ask = int(const char*, void**, int, unsigned long long, int*);
 
-void* entry(const char* name) {
+void* entry(const char* name, int version = 12000) {
   static Ask* const ask = [] {
     void* const driver = ::dlopen("libcuda.so.1", RTLD_NOW);
     auto* const plain = driver == nullptr
@@ -23,7 +23,7 @@ void* entry(const char* name) {
     return reinterpret_cast<Ask*>(better);
   }();
   void* at = nullptr;
-  if (ask != nullptr) ask(name, &at, 12000, 0, nullptr);
+  if (ask != nullptr) ask(name, &at, version, 0, nullptr);
   return at;
 }
 
@@ -134,7 +134,10 @@ int cudaDeviceGetAttribute(int* value, int, int) {
 }
 
 int cudaDeviceSynchronize() {
-  return kept(driver("cuCtxSynchronize"));
+  void* context = nullptr;
+  if (const int status = driver("cuCtxGetCurrent", &context); status != 0) return kept(status);
+  auto* const wait = reinterpret_cast<int (*)(void*)>(entry("cuCtxSynchronize", 13000));
+  return kept(wait == nullptr ? 3 : wait(context));
 }
 
 int cudaDeviceReset() {
