@@ -73,7 +73,9 @@ int count_sms(const cudaDeviceProp& device) {
   check(cudaFuncSetAttribute(spin, cudaFuncAttributeMaxDynamicSharedMemorySize,
                              static_cast<int>(shared)),
         "cudaFuncSetAttribute");
-  const long long cycles = 10 * static_cast<long long>(device.clockRate);  // kHz: 10 ms
+  int khz = 0;
+  check(cudaDeviceGetAttribute(&khz, cudaDevAttrClockRate, 0), "cudaDeviceGetAttribute");
+  const long long cycles = 10LL * khz;  // 10 ms
   const auto blocks = [&](int count) {
     return [=] { spin<<<count, device.maxThreadsPerBlock, shared>>>(cycles); };
   };

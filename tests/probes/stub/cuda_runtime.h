@@ -10,6 +10,7 @@
 
 enum cudaError_t { cudaSuccess = 0 };
 enum cudaMemcpyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2 };
+enum cudaDeviceAttr { cudaDevAttrClockRate = 13 };
 enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
 struct CUstream_st;
 struct CUevent_st;
@@ -19,7 +20,7 @@ using cudaEvent_t = CUevent_st*;
 struct cudaDeviceProp {
   char name[256];
   std::size_t sharedMemPerBlockOptin;
-  int maxThreadsPerBlock, clockRate, multiProcessorCount;
+  int maxThreadsPerBlock, multiProcessorCount;
 };
 struct float4 {
   float x, y, z, w;
@@ -37,6 +38,7 @@ extern "C" int cudaConfigureCall(dim3 grid, dim3 block, std::size_t shared = 0,
                                  cudaStream_t stream = nullptr);
 
 const char* cudaGetErrorString(cudaError_t);
+cudaError_t cudaDeviceGetAttribute(int*, cudaDeviceAttr, int);
 cudaError_t cudaEventCreate(cudaEvent_t*);
 cudaError_t cudaEventDestroy(cudaEvent_t);
 cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t);
