@@ -213,7 +213,7 @@ class RunningDaemon {
     auto jobs_place = prepare_jobs_place(places_.state, settings.jobs_directory);
     if (!jobs_place) return std::unexpected(jobs_place.error());
     jobs_place_ = std::move(*jobs_place);
-    isolation_ = isolation_of(settings);
+    isolation_ = isolation_of(settings, places_.sim_node.has_value());
     ProcessRunner::Places places{jobs_place_.string(), supervise_program(), job_descriptors_,
                                  isolation_.groups, isolation_.fenced};
     places.gifts = container_gifts(settings.driver_root, places_.sim_node, places_.library);

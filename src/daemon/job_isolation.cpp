@@ -10,9 +10,11 @@ namespace cleave {
 namespace {
 
 /// Empty: nothing.
-std::string what_fences_lack(const DaemonSettings& settings, const GroupPlaces& groups,
-                             const std::optional<DriverNodes>& nodes) {
+std::string what_fences_lack(const DaemonSettings& settings, bool simulated,
+                             const GroupPlaces& groups, const std::optional<DriverNodes>& nodes) {
   if (!settings.device_fences) return "device_fences is false";
+  if (simulated && settings.driver_root == DaemonSettings().driver_root)
+    return "simulated GPUs have none";
   if (::geteuid() != 0) return "only root can make fences";
   if (!nodes)
     return fmt::format("{} names no NVIDIA driver",
@@ -26,7 +28,7 @@ std::string what_fences_lack(const DaemonSettings& settings, const GroupPlaces& 
 
 }  // namespace
 
-JobIsolation isolation_of(const DaemonSettings& settings) {
+JobIsolation isolation_of(const DaemonSettings& settings, bool simulated) {
   JobIsolation made;
   if (settings.control_groups) made.groups = make_group_places();
   if (!made.groups.none())
@@ -47,7 +49,8 @@ JobIsolation isolation_of(const DaemonSettings& settings) {
         "no control groups limit the host's memory: a job can use more than it was given, and take "
         "others with it when the host has none left");
   auto nodes = DriverNodes::read(settings.driver_root);
-  if (const std::string why = what_fences_lack(settings, made.groups, nodes); !why.empty()) {
+  if (const std::string why = what_fences_lack(settings, simulated, made.groups, nodes);
+      !why.empty()) {
     made.lacks.push_back(
         fmt::format("device nodes are not fenced, since {}: a job can use every "
                     "instance whose name it learns",

@@ -17,7 +17,8 @@ struct JobIsolation {
   // In words, a line each: what holds, and what does not and why.
   std::vector<std::string> holds, lacks;
 };
-/// Makes the place for groups, if the settings want them and the system lets it.
-[[nodiscard]] JobIsolation isolation_of(const DaemonSettings& settings);
+/// Makes the place for groups, if the settings want them and the system lets it. With simulated
+/// GPUs only nodes that the settings name are fenced: this machine's are those of other GPUs.
+[[nodiscard]] JobIsolation isolation_of(const DaemonSettings& settings, bool simulated);
 
 }  // namespace cleave
