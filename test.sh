@@ -15,6 +15,9 @@ cd "$(dirname "${BASH_SOURCE[0]}")"
 # Names of the tests that run several threads, and the programs that hold them.
 threaded='^Thread(s|ed)'
 threaded_programs='graph_test simulate_test nvmlsim_test cudatrace_test soak_test threaded_executor_test'
+# Whole evaluations, which compute for minutes under a sanitizer what smaller tests of the same code do in moments:
+# there only in the long form.
+evaluations='^(Advise|Advising|ApplicationTimes|Arena(Command|Data)|Bench|CompletionTime|Coruns|DynaP(Study|Law)|FairShareRuns|ForecastTime|GangBound|Help|Man|MigmStudy|OnlineReproduction|PublicData|Reproduc(e|tion)|ReproduceAllCommand|ReproduceCorunsCommand|Taming|Trace)\.'
 
 quick=no long=no
 case "${1:-}" in
@@ -189,7 +192,7 @@ if [ "$long" = yes ]; then
   run_virtual supervised_test '*'
 fi
 if [ "$quick" = no ]; then
-  run_tests asan
+  if [ "$long" = yes ]; then run_tests asan; else run_tests asan -E "$evaluations"; fi
   TARGETS=$threaded_programs run_tests tsan -R "$threaded"
 fi
 complete=yes

@@ -10,6 +10,7 @@
 #include "base/format.hpp"
 #include "base/places_test.hpp"
 #include "base/random.hpp"
+#include "base/sanitized_test.hpp"
 #include "base/temporary_folder_test.hpp"
 #include "device/changing_gpu.hpp"
 #include "device/nvml_door.hpp"
@@ -123,7 +124,7 @@ TEST_F(LayoutChanges, EveryPairOfMaximalLayoutsIsReachedOnTheLibrary) {
 
 TEST_F(LayoutChanges, RandomPairsBesideForeignInstancesAreReachedOnTheLibrary) {
   Random random(88);
-  for (int round = 0; round < 2000; ++round) {
+  for (int round = 0; round < (sanitized ? 300 : 2000); ++round) {
     const PlacementSet walls = random_state(random, {}, 2);
     const PlacementSet from = random_state(random, walls, 5) - walls;
     const PlacementSet to = random_state(random, walls, 5) - walls;
