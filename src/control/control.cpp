@@ -281,6 +281,7 @@ bool Control::Parts::round() {
   brain.settle();
   leases.take_promises();
   steps.destroy_idle_instances();
+  steps.offer_held_instances();
   steps.destroy_quarantined_instances();
   gpus.look_where_left();
   steps.take();

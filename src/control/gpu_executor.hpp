@@ -46,9 +46,11 @@ struct LookAtGpu {
 struct CreateOnGpu {
   PlacementId placement = 0;  // in the GPU's geometry, of all profiles
 };
-/// An instance of ours, by its MIG UUID.
+/// An instance of ours, by its MIG UUID. Where it is in use it is tried again for a while, unless
+/// that is pointless.
 struct DestroyOnGpu {
   std::string device;
+  bool once = false;
 };
 /// MIG mode off, where the GPU has no instances, or on. Fails where the driver only takes note of
 /// it until a reset, or where changing it is not allowed.

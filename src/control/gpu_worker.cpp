@@ -187,11 +187,15 @@ void GpuWorker::tidy(GpuNews& news) {
   }
 }
 
-void GpuWorker::take_away(const InstanceView& instance, GpuNews& news) {
-  // A single try: the next look tries again.
+Patience GpuWorker::single_try() const {
   Patience none_at_all = settings_.patience;
   none_at_all.at_most = std::chrono::milliseconds(0);
-  const auto gone = changing_->destroy(instance.live.id, true, none_at_all);
+  return none_at_all;
+}
+
+void GpuWorker::take_away(const InstanceView& instance, GpuNews& news) {
+  // The next look tries again.
+  const auto gone = changing_->destroy(instance.live.id, true, single_try());
   if (gone) {
     news.remarks.push_back(fmt::format("{} (GPU instance {}) was half-made; it is destroyed",
                                        where_text(instance.live),
@@ -286,7 +290,8 @@ Result<void> GpuWorker::carry_out(const DestroyOnGpu& operation, GpuNews&) {
   if (!computes) return std::unexpected(error_of(computes.error(), place_of(index_, id)));
   if (std::ranges::find(*computes, operation.device, &LiveComputeInstance::uuid) == computes->end())
     return not_there();
-  const auto gone = changing_->destroy(id, false, settings_.patience);
+  const auto gone =
+      changing_->destroy(id, false, operation.once ? single_try() : settings_.patience);
   if (!gone) return gone;
   fresh_ = true;
   return {};

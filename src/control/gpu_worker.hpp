@@ -58,6 +58,7 @@ class GpuWorker {
   void hear_events(GpuNews& news);
   void ask_health();
   void take_away(const InstanceView& instance, GpuNews& news);
+  [[nodiscard]] Patience single_try() const;
   void remark_once(const InstanceView& instance, std::string text, GpuNews& news);
 
   [[nodiscard]] Result<void> carry_out(const LookAtGpu& operation, GpuNews& news);

@@ -1,10 +1,12 @@
 // Signs of a GPU's health, from the simulated driver to what people see: the daemon's own programs.
 
+#include <dlfcn.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/format.hpp"
+#include "base/places_test.hpp"
 #include "daemon_stand.hpp"
 
 namespace cleave::whole {
@@ -126,6 +128,65 @@ TEST(DaemonHealth, AStrangersProcessKeepsItsInstanceFromTheNextJob) {
       << stand.get("/healthz").dump(1);
   const std::int64_t last = stand.submit("--profile 7g.40gb -- true");
   EXPECT_EQ(stand.over(last)["state"], "finished");
+}
+
+/// A program that asks for the handles of all MIG devices, as exporters do, and keeps them.
+class Monitor {
+ public:
+  explicit Monitor(const DaemonStand& stand) : pid_(::fork()) {
+    if (pid_ != 0) return;
+    ::setenv("CLEAVE_SIM_NODE", stand.node().c_str(), 1);
+    watch(::dlopen((binary_dir() + "/lib/cleave-nvmlsim/libnvidia-ml.so.1").c_str(), RTLD_NOW));
+    ::_exit(1);
+  }
+  ~Monitor() {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  Monitor(const Monitor&) = delete;
+  Monitor& operator=(const Monitor&) = delete;
+
+ private:
+  static void watch(void* library) {
+    using Number = unsigned;
+    const auto begin = reinterpret_cast<int (*)()>(::dlsym(library, "nvmlInit_v2"));
+    const auto gpu = reinterpret_cast<int (*)(Number, void**)>(
+        ::dlsym(library, "nvmlDeviceGetHandleByIndex_v2"));
+    const auto instance = reinterpret_cast<int (*)(void*, Number, void**)>(
+        ::dlsym(library, "nvmlDeviceGetMigDeviceHandleByIndex"));
+    if (begin() != 0) return;
+    for (;; ::usleep(10'000))
+      for (Number i = 0; i < 2; ++i)
+        for (Number j = 0; j < 7; ++j) {
+          void *device = nullptr, *mig = nullptr;
+          if (gpu(i, &device) == 0) instance(device, j, &mig);
+        }
+  }
+
+  pid_t pid_;
+};
+
+TEST(DaemonHealth, AMonitorThatKeepsHandlesDelaysOnlyWhatNeedsItsRoom) {
+  StandOptions options = quick_looks();
+  options.config += "keep_idle_s = 0.1\n";
+  DaemonStand stand(options);
+  std::int64_t large = 0;
+  {
+    const Monitor monitor(stand);
+    std::vector<std::int64_t> jobs;
+    for (int i = 0; i < 40; ++i) jobs.push_back(stand.submit("--profile 1g.5gb -- sleep 0.1"));
+    stand.all_over(jobs);
+    // What was to go is in the way by now, and other room is used as before.
+    ASSERT_TRUE(stand.wait_until([&] {
+      return has(stand.get("/healthz").dump(), "is to go and cannot be destroyed");
+    })) << stand.events();
+    EXPECT_EQ(stand.over(stand.submit("--profile 1g.5gb -- true"))["state"], "finished");
+    large = stand.submit("--instances 2x7g.40gb -- true");
+    ::usleep(500'000);
+    EXPECT_EQ(stand.job(large)["state"], "queued");
+  }
+  EXPECT_EQ(stand.over(large)["state"], "finished") << stand.events();
+  EXPECT_TRUE(stand.wait_until([&] { return stand.get("/healthz")["status"] == "ok"; }));
 }
 
 }  // namespace

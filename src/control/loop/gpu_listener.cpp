@@ -282,6 +282,7 @@ void GpuListener::instance_gone(GpuId id, PlacementId placement) {
   }
   const std::string device = std::move(instance->second.device);
   if (instance->second.vacancy.set_aside) lifecycle_.rebuild("an instance is quarantined no more");
+  if (!instance->second.held.empty()) lifecycle_.rebuild("an instance that was held is gone");
   gpu.instances.erase(instance);
   if (device.empty()) return;
   book_.note_setting(user_key(device), "");
@@ -292,7 +293,18 @@ void GpuListener::instance_gone(GpuId id, PlacementId placement) {
 void GpuListener::destroyed(GpuId gpu, PlacementId placement) {
   event(gpu, "instance-destroyed",
         fmt::format("{} was destroyed", node_.in_words(JobPlace{gpu, placement})));
+  const auto instance = node_.gpu(gpu).instances.find(placement);
+  const bool was_held =
+      instance != node_.gpu(gpu).instances.end() && !instance->second.held.empty();
   instance_gone(gpu, placement);
+  if (was_held) try_held_at_once();
+}
+
+/// Who held one instance has let go, and of others perhaps too.
+void GpuListener::try_held_at_once() {
+  for (ManagedGpu& gpu : node_.gpus)
+    for (auto& [placement, instance] : gpu.instances)
+      if (!instance.held.empty()) instance.next_try = clock_.steady();
 }
 
 void GpuListener::not_destroyed(GpuId id, PlacementId placement, const Error& why) {
@@ -300,23 +312,38 @@ void GpuListener::not_destroyed(GpuId id, PlacementId placement, const Error& wh
   if (const auto instance = gpu.instances.find(placement);
       instance != gpu.instances.end() && gpu.quarantines(instance->second))
     return still_quarantined(id, placement, why);
-  event(id, "instance-stays",
-        fmt::format("{} could not be destroyed: {}", node_.in_words(JobPlace{id, placement}),
-                    why.text()));
   if (const auto instance = gpu.instances.find(placement); instance != gpu.instances.end()) {
-    instance->second.state = ManagedInstance::State::ready;
+    if (instance->second.tries == 0)
+      event(id, "instance-stays",
+            fmt::format("{} could not be destroyed, which is tried again: {}",
+                        node_.in_words(JobPlace{id, placement}), why.text()));
     instance->second.idle_since = clock_.steady();
+    hold(instance->second, why);
   }
-  brain_.refused(id);
-  lifecycle_.rebuild("a GPU refused");
+  lifecycle_.rebuild("an instance stays");
+}
+
+/// In the way of others until it is gone, or a job is to have it.
+void GpuListener::hold(ManagedInstance& instance, const Error& why) {
+  instance.state = ManagedInstance::State::ready;
+  instance.held = why.text();
+  try_again(instance);
+  instance.next_use = instance.next_try;
+}
+
+void GpuListener::try_again(ManagedInstance& instance) {
+  const Duration delay = restart_delay(++instance.tries);
+  // A program that has it open may end at any time, and asking again costs next to nothing.
+  instance.next_try =
+      clock_.steady() + (instance.held.empty() ? delay : std::min(delay, longest_held_delay));
+  node_.timers.emplace(instance.next_try, JobKey{});  // of no job: the loop wakes, and tries
 }
 
 /// It is tried again, less and less often. The rest of the GPU goes on.
 void GpuListener::still_quarantined(GpuId id, PlacementId placement, const Error& why) {
   ManagedInstance& instance = node_.gpu(id).instances.at(placement);
   instance.state = ManagedInstance::State::ready;
-  instance.next_try = clock_.steady() + restart_delay(++instance.tries);
-  node_.timers.emplace(instance.next_try, JobKey{});  // of no job: the loop wakes, and tries
+  try_again(instance);
   if (instance.tries == 1)
     event(id, "instance-stays",
           fmt::format("{} is quarantined and could not be destroyed, which is tried again: {}",

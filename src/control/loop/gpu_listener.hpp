@@ -12,6 +12,9 @@
 
 namespace cleave {
 
+/// How long, at most, until an instance that somebody holds is tried to be destroyed again.
+inline constexpr Duration longest_held_delay = std::chrono::seconds(5);
+
 /// Asks the executor, hears its answers and keeps the node's GPUs as they are.
 class GpuListener {
  public:
@@ -62,6 +65,9 @@ class GpuListener {
   void not_made(GpuId gpu, std::optional<PlacementId> placement, const Error& why);
   void destroyed(GpuId gpu, PlacementId placement);
   void not_destroyed(GpuId gpu, PlacementId placement, const Error& why);
+  void hold(ManagedInstance& instance, const Error& why);
+  void try_held_at_once();
+  void try_again(ManagedInstance& instance);
   void still_quarantined(GpuId gpu, PlacementId placement, const Error& why);
   void mig_refused(GpuId gpu, const SwitchMig& mig, const Error& why);
   void instance_gone(GpuId gpu, PlacementId placement);

@@ -94,25 +94,108 @@ TEST_F(GpuListenerTest, OneThatWasDestroyedAgainAndWantedMeanwhileNeedsAnotherEn
   EXPECT_EQ(brain.rebuild_reason(), "an instance was not made");
 }
 
-TEST_F(GpuListenerTest, AfterAnInstanceThatStaysTheGpuRests) {
-  node_.add_instance(large, ManagedInstance::State::going);
-  gpus.ask(gpu0, DestroyOnGpu{"MIG"}, large);
-  book.commit(node);
-  pass(7s);
-  refuse("it is in use");
-  EXPECT_EQ(gpu().instances.at(large).state, ManagedInstance::State::ready);
-  EXPECT_EQ(gpu().instances.at(large).idle_since, now);
-  EXPECT_EQ(brain.rebuild_reason(), "a GPU refused");
-  EXPECT_TRUE(brain.rests(gpu0));
-  think();
-  LiveJob& job = submit("1g.5gb");
-  EXPECT_FALSE(job.place) << "the engine knows it too";
-  EXPECT_EQ(brain.next_wake(), now + 1s);
-  pass(1s);
+class HeldInstance : public GpuListenerTest {
+ protected:
+  /// An idle 3g.20gb that was to be destroyed, and somebody holds it.
+  void hold() {
+    node_.add_instance(large, ManagedInstance::State::going).device = "MIG-1";
+    node.instances["MIG-1"] = InstanceRecord{"MIG-1", "GPU-0", "3g.20gb", 0, epoch, {}};
+    gpus.ask(gpu0, DestroyOnGpu{"MIG-1"}, large);
+    book.commit(node);
+    refuse("a monitor has it open");
+    executor.asked.clear();
+    think();
+  }
+  [[nodiscard]] ManagedInstance& held() { return gpu().instances.at(large); }
+  void try_again() {
+    steps.destroy_quarantined_instances();
+    book.commit(node);
+  }
+};
+
+TEST_F(HeldInstance, IsInTheWayAndTheRestOfTheGpuGoesOn) {
+  hold();
+  EXPECT_EQ(held().state, ManagedInstance::State::ready);
   EXPECT_FALSE(brain.rests(gpu0));
-  brain.wake();
-  brain.settle();
-  EXPECT_TRUE(job.place);
+  EXPECT_EQ(happened(), "instance-stays");
+  ASSERT_EQ(listing.troubles().size(), 1U);
+  EXPECT_NE(
+      listing.troubles()[0].find("cannot be destroyed, which is tried again: GPU 0: a monitor "
+                                 "has it open"),
+      std::string::npos)
+      << listing.troubles()[0];
+  const LiveJob& job = submit("1g.5gb");
+  ASSERT_TRUE(job.place);
+  EXPECT_FALSE(gpu().geometry()[large].conflicts.contains(*job.place->placement));
+}
+
+TEST_F(HeldInstance, IsTriedAgainOnceATimeAndItsRoomUsedAtOnce) {
+  hold();
+  const LiveJob& waits = submit("7g.40gb");
+  EXPECT_FALSE(waits.place);
+  (void)happened();
+  for (const Duration delay : {1s, 2s, 4s, 5s, 5s}) {
+    try_again();
+    EXPECT_EQ(asked(), "") << "too soon";
+    pass(delay);
+    try_again();
+    ASSERT_EQ(asked(), "destroy MIG-1");
+    EXPECT_TRUE(std::get<DestroyOnGpu>(executor.asked.back().operation).once);
+    refuse("a monitor has it open");
+    EXPECT_EQ(happened(), "") << "it was told";
+    EXPECT_FALSE(brain.rebuilding()) << "nothing has changed";
+    executor.asked.clear();
+  }
+  pass(5s);
+  try_again();
+  succeed();
+  think();
+  EXPECT_TRUE(waits.place);
+  EXPECT_EQ(happened(), "instance-destroyed");
+  EXPECT_TRUE(listing.troubles().empty());
+}
+
+TEST_F(HeldInstance, IsTriedWhenAnotherIsLetGo) {
+  hold();
+  node_.add_instance(small, ManagedInstance::State::going).device = "MIG-2";
+  node.instances["MIG-2"] = InstanceRecord{"MIG-2", "GPU-0", "1g.5gb", 6, epoch, {}};
+  gpus.ask(gpu0, DestroyOnGpu{"MIG-2"}, small);
+  book.commit(node);
+  refuse("a monitor has it open");
+  pass(1s);
+  held().next_try = now + 4s;
+  executor.asked.clear();
+  try_again();
+  ASSERT_EQ(asked(), "destroy MIG-2");
+  succeed();
+  executor.asked.clear();
+  try_again();
+  EXPECT_EQ(asked(), "destroy MIG-1");
+}
+
+TEST_F(HeldInstance, IsGivenToAJobThatWantsOneLikeIt) {
+  hold();
+  submit("3g.20gb");  // takes the other half
+  const LiveJob& job = submit("3g.20gb");
+  EXPECT_FALSE(job.place);
+  steps.offer_held_instances();
+  EXPECT_FALSE(brain.rebuilding()) << "not at once, or the two would take turns without end";
+  pass(1s);
+  steps.offer_held_instances();
+  ASSERT_TRUE(brain.rebuilding());
+  EXPECT_EQ(held().held, "");
+  think();
+  ASSERT_TRUE(job.place);
+  EXPECT_EQ(job.place->placement, large);
+}
+
+TEST_F(HeldInstance, IsOfferedToNobodyWhereNobodyWantsIt) {
+  hold();
+  submit("7g.40gb");
+  pass(10s);
+  steps.offer_held_instances();
+  EXPECT_FALSE(brain.rebuilding());
+  EXPECT_NE(held().held, "");
 }
 
 TEST_F(GpuListenerTest, OneThatMakesAnInstanceIsForgiven) {

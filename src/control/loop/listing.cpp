@@ -296,8 +296,12 @@ std::vector<std::string> Listing::unhealthy(GpuId id) const {
           node_.in_words(place), what, strangers_text(vacancy), pids_text(vacancy.strangers)));
   };
   taken({id, std::nullopt}, gpu.vacancy, "takes no job");
-  for (const auto& [placement, instance] : gpu.instances)
+  for (const auto& [placement, instance] : gpu.instances) {
     taken({id, placement}, instance.vacancy, "is quarantined");
+    if (!instance.held.empty())
+      all.push_back(fmt::format("{} is to go and cannot be destroyed, which is tried again: {}",
+                                node_.in_words(JobPlace{id, placement}), instance.held));
+  }
   return all;
 }
 

@@ -111,7 +111,8 @@ void StepTaker::take(GpuId gpu, const GpuStep& step) {
   if (step.kind == GpuStep::Kind::destroy) {
     ManagedInstance& instance = instances[step.placement];
     instance.state = ManagedInstance::State::going;
-    return gpus_.ask(gpu, DestroyOnGpu{instance.device}, step.placement);
+    const bool once = step.tidies || instance.tries > 0;
+    return gpus_.ask(gpu, DestroyOnGpu{instance.device, once}, step.placement);
   }
   launcher_.start(std::array{PlacedStep{gpu, step}});
 }
@@ -138,7 +139,22 @@ void StepTaker::destroy_quarantined_instance(GpuId id, PlacementId placement) {
   ManagedInstance& instance = node_.gpu(id).instances.at(placement);
   if (node_.occupied(id, placement) || clock_.steady() < instance.next_try) return;
   instance.state = ManagedInstance::State::going;
-  gpus_.ask(id, DestroyOnGpu{instance.device}, placement);
+  gpus_.ask(id, DestroyOnGpu{instance.device, !instance.held.empty()}, placement);
+}
+
+void StepTaker::offer_held_instances() {
+  if (!brain_.active() || node_.paused) return;
+  for (const GpuId id : node_.all_gpus())
+    for (auto& [placement, instance] : node_.gpu(id).instances) {
+      if (instance.held.empty() || instance.state != ManagedInstance::State::ready ||
+          clock_.steady() < instance.next_use)
+        continue;
+      instance.next_use =
+          clock_.steady() + std::max(held_offer_pause, restart_delay(instance.tries));
+      if (!is_wanted(node_, id, placement)) continue;
+      instance.held.clear();
+      lifecycle_.rebuild("a job may have an instance that is held");
+    }
 }
 
 void StepTaker::destroy_idle_instances() {
@@ -150,7 +166,8 @@ void StepTaker::destroy_idle_instances() {
          idle_instances(node_, id, clock_.steady(), *settings_.keep_idle)) {
       if (brain_.rebuilding() || !gpu.steps.empty()) break;
       brain_.tell(InstanceVanished{id, placement});
-      gpu.steps.push_front({GpuStep::Kind::destroy, placement, 0});
+      gpu.steps.push_front(
+          {.kind = GpuStep::Kind::destroy, .placement = placement, .tidies = true});
     }
   }
 }

@@ -8,6 +8,9 @@
 
 namespace cleave {
 
+/// How often, at most, jobs are looked through for one that would take an instance that is held.
+inline constexpr Duration held_offer_pause = std::chrono::seconds(1);
+
 /// Turns steps into operations and starts.
 class StepTaker {
  public:
@@ -29,6 +32,9 @@ class StepTaker {
   /// Has instances destroyed that may not be given out, once nothing runs there. The engine takes
   /// them for somebody else's until they are gone.
   void destroy_quarantined_instances();
+  /// What was to go and is held by somebody is as good as any other for a job that waits for one
+  /// like it.
+  void offer_held_instances();
 
  private:
   void take(GpuId gpu);

@@ -31,8 +31,10 @@ struct ManagedInstance {
   bool fresh = false;  // it was made and given to nobody; else, without `user`, that is unknown
   std::optional<std::uint64_t> errors;  // uncorrected memory errors, as last told
   Vacancy vacancy;                      // meaningful while no job is on it
-  std::int64_t tries = 0;               // of destroying it in a row, while it is quarantined
-  Duration next_try{};                  // on the steady clock
+  std::int64_t tries = 0;               // of destroying it, all refused
+  Duration next_try{};                  // of those, on the steady clock
+  std::string held;     // why it could not be destroyed; while this stands, it is in the way
+  Duration next_use{};  // when a job may be given what is held, on the steady clock
 };
 
 /// Work that the engine wants done on a GPU and that has not begun; in the order of its commands.
@@ -50,6 +52,7 @@ struct GpuStep {
   PlacementId placement = 0;
   JobNumber job = 0;
   bool renews = false;  // a create: the instance was there, and is made anew for another user
+  bool tidies = false;  // a destroy: nobody needs its room
 };
 
 /// An operation that the executor has not answered.
@@ -99,9 +102,11 @@ struct ManagedGpu {
         std::ranges::find_if(conditions, [](const auto& each) { return drains(each); });
     return found == conditions.end() ? nullptr : &*found;
   }
-  /// Whether this instance is given to nobody, for its health or for the processes there.
+  /// Whether this instance is given to nobody, for its health or for the processes there, or since
+  /// it is to go and somebody holds it. The rest of the GPU goes on.
   [[nodiscard]] bool quarantines(const ManagedInstance& instance) const {
-    return instance.vacancy.set_aside || quarantined_by(instance) != nullptr;
+    return instance.vacancy.set_aside || !instance.held.empty() ||
+           quarantined_by(instance) != nullptr;
   }
   /// The condition for which this instance is given to nobody; null: none.
   [[nodiscard]] const GpuCondition* quarantined_by(const ManagedInstance& instance) const {

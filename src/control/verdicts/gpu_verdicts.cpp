@@ -7,6 +7,7 @@
 #include <set>
 
 #include "control/verdicts/process_verdicts.hpp"
+#include "placement/request_table.hpp"
 
 namespace cleave {
 
@@ -147,6 +148,16 @@ std::vector<PlacementId> idle_instances(const NodeState& node, GpuId gpu, Durati
         !node.gpu(gpu).quarantines(instance) && now - instance.idle_since >= keep)
       idle.push_back(placement);
   return idle;
+}
+
+bool is_wanted(const NodeState& node, GpuId gpu, PlacementId placement) {
+  const std::vector<Geometry> geometry = {node.gpu(gpu).geometry()};
+  std::set<Request> seen;
+  return std::ranges::any_of(queue_of(node), [&](JobNumber number) {
+    const Request& request = node.jobs.at(number).record.request;
+    return seen.insert(request).second &&
+           resolve(request, geometry).candidates.front().contains(placement);
+  });
 }
 
 InstanceChanges changes_of(const ManagedGpu& gpu, const GpuObservation& observation) {

@@ -49,6 +49,9 @@ enum class MigAnswer : std::uint8_t { right, wait, switch_first };
 [[nodiscard]] std::vector<PlacementId> idle_instances(const NodeState& node, GpuId gpu,
                                                       Duration now, Duration keep);
 
+/// Whether a job that waits would be given an instance like this one.
+[[nodiscard]] bool is_wanted(const NodeState& node, GpuId gpu, PlacementId placement);
+
 /// How an observation differs from what was believed. Places that an operation is changing are left
 /// out: its answer will tell.
 struct InstanceChanges {
