@@ -31,7 +31,8 @@
   X(cudaProfilerStop) X(__cudaRegisterFatBinaryEnd) X(__cudaUnregisterFatBinary) \
   X(__cudaRegisterTexture) X(__cudaRegisterSurface) X(__cudaRegisterSharedVar) \
   X(cuInit) X(cuCtxSetCurrent) X(cuCtxPushCurrent_v2) X(cuCtxSynchronize) \
-  X(cuCtxSynchronize_v2) X(cuCtxSetLimit) X(cuCtxSetCacheConfig) X(cuCtxSetSharedMemConfig) X(cuCtxDestroy_v2) X(cuCtxEnablePeerAccess) \
+  X(cuCtxSynchronize_v2) X(cuCtxSetLimit) X(cuCtxSetCacheConfig) X(cuCtxSetSharedMemConfig) \
+  X(cuCtxDestroy_v2) X(cuCtxEnablePeerAccess) \
   X(cuDevicePrimaryCtxRelease_v2) X(cuDevicePrimaryCtxSetFlags_v2) X(cuModuleUnload) \
   X(cuLibraryUnload) X(cuFuncSetAttribute) X(cuFuncSetCacheConfig) X(cuKernelSetAttribute) \
   X(cuStreamDestroy_v2) X(cuStreamSynchronize) X(cuStreamSynchronize_ptsz) X(cuStreamQuery) \
