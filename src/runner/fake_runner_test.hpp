@@ -144,6 +144,15 @@ bool will_report(const Attempt& attempt) {
                              [](const auto& each) { return is_report(each.second); });
 }
 
+/// Whether its latest report was of its last iteration.
+template <class Attempt>
+bool has_reported_its_last(const Attempt& attempt) {
+  const auto latest = std::find_if(attempt.happened.rbegin(), attempt.happened.rend(), is_report);
+  if (latest == attempt.happened.rend()) return false;
+  const MemoryReport& report = std::get<JobReported>(latest->what).report.report;
+  return report.iterations && report.iteration >= *report.iterations;
+}
+
 /// How many of its reports it has sent, or will.
 template <class Attempt>
 std::size_t reports_of(const Attempt& attempt) {
@@ -324,7 +333,9 @@ inline Result<void> FakeRunner::signal(const JobKey& key, int number) {
     return fail(ErrorKind::infeasible, directory_name(key), "it does not run");
   FakeJobs::Attempt& attempt = found->second;
   const bool fatal = number == SIGKILL || number == SIGTERM;
-  const bool reported_all = !attempt.course.reports.empty() && !fake_runner::will_report(attempt);
+  const bool reported_all =
+      !attempt.course.reports.empty() &&
+      (!fake_runner::will_report(attempt) || fake_runner::has_reported_its_last(attempt));
   if (!fatal && (!attempt.course.saves || reported_all)) return {};
   const Duration takes = number == SIGKILL ? Duration{}
                          : fatal           ? attempt.course.stops

@@ -219,8 +219,16 @@ void SeededDaemon::check_start(const Launch& launch) {
   match_processes();
 }
 
-/// No instance goes from one user to another, and none is given out on a GPU that is not well.
+/// No instance goes from one user to another or where a stranger is, who may have come while the
+/// driver was asked; and none is given out on a GPU that is not well.
 void SeededDaemon::check_device(const Launch& launch, std::uint32_t uid) {
+  for (const Stranger& each : strangers_) {
+    const auto there = machine_->processes_on(each.device);
+    if (launch.visible_devices.find(each.device) != std::string::npos && now_ - each.since > 2s &&
+        std::ranges::find(there, each.pid) != there.end())
+      violation(fmt::format("job {} is given {}, where process {} is", launch.key.job, each.device,
+                            each.pid));
+  }
   for (const std::string_view each : split(launch.visible_devices, ',')) {
     const auto [last, first] = had_.try_emplace(std::string(each), uid);
     if (!first && last->second != uid && !sharing_ && each.starts_with("MIG-"))
@@ -473,17 +481,52 @@ void SeededDaemon::act_on_gpus() {
     // One that is made just where the daemon was about to make its own, and died, cannot be told
     // from that.
     const auto ledger = Ledger::open(machine_->state_directory(), "test");
-    if (!ledger || !ledger->state().open().empty()) return;
+    if (machine_->lost(gpu) || !ledger || !ledger->state().open().empty()) return;
     if (const auto made = machine_->make_foreign(gpu, small[random_.below(std::size(small))])) {
       ++counts_.foreign;
       foreign_.insert(*made);
       tell(fmt::format("somebody makes {} on GPU {}", *made, gpu));
     }
-  } else if (what < 0.87) {
+  } else if (what < 0.84) {
     give_sign(gpu);
+  } else if (what < 0.88) {
+    act_as_stranger(gpu);
+  } else if (what < 0.92) {
+    set_monitor(gpu, random_.uniform() < 0.5);
   } else {
     static_cast<void>(control_->drain(static_cast<GpuId>(gpu), random_.uniform() < 0.4, moment()));
   }
+}
+
+/// A process that belongs to no job comes to a place, whether a job is there or not, or goes.
+void SeededDaemon::act_as_stranger(std::size_t gpu) {
+  if (!strangers_.empty() && random_.uniform() < 0.6) {
+    machine_->end_process(strangers_.back().pid);
+    return strangers_.pop_back();
+  }
+  const GpuStatus status = control_->gpus()[gpu];
+  if (!status.observation) return;
+  std::vector<std::string> places;
+  if (!status.observation->mig) places.push_back(status.gpu->uuid);
+  for (const ObservedInstance& each : status.observation->instances)
+    if (each.owner == Ownership::ours) places.push_back(each.device);
+  if (places.empty()) return;
+  const Stranger stranger{++last_pid_, places[random_.below(places.size())], now_};
+  if (!machine_->start_process(stranger.device, stranger.pid)) return;
+  ++counts_.strangers;
+  strangers_.push_back(stranger);
+  tell(fmt::format("process {} of no job is on {}", stranger.pid, stranger.device));
+}
+
+/// As long as it is there, it holds what instances there are.
+void SeededDaemon::set_monitor(std::size_t gpu, bool there) {
+  if (there && monitored_.insert(gpu).second) ++counts_.monitors;
+  if (!there) monitored_.erase(gpu);
+  tell(fmt::format("{} GPU {}", there ? "a monitor watches" : "nobody watches", gpu));
+  machine_->door(gpu).refuse = [there](std::string_view call) -> std::optional<nvml::Return> {
+    if (there && call == "destroy_compute_instance") return nvml::Return::in_use;
+    return std::nullopt;
+  };
 }
 
 /// An Xid of the table, of the GPU or an instance, or something that the driver asks for.
@@ -522,7 +565,9 @@ void SeededDaemon::mend() {
     machine_->hang(gpu, false);
     machine_->door(gpu).events.clear();
     machine_->door(gpu).tells = GpuHealth{0, false, false, {}};
+    set_monitor(gpu, false);
   }
+  for (const Stranger& each : std::exchange(strangers_, {})) machine_->end_process(each.pid);
   die();
   begin_daemon();
   if (control_ == nullptr) return;
@@ -749,7 +794,8 @@ void SeededDaemon::check_job(JobNumber number) {
   if (job.spec.service && job.state != JobState::cancelled)
     violation(fmt::format("service {} is {}", number, name(job.state)));
   if (job.state == JobState::finished && !given_back && !(ended_well && jobs_.completed(number)))
-    violation(fmt::format("job {} is called finished and never ended well", number));
+    violation(fmt::format("job {} is called finished and never ended well{}", number,
+                          ended_well ? ": it had more to do" : ""));
   if (job.state == JobState::cancelled && !job.cancelled)
     violation(fmt::format("job {} is cancelled, and nobody asked for it", number));
 }

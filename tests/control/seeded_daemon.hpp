@@ -55,7 +55,7 @@ class SeededDaemon {
                 attempts = 0, early = 0, lost = 0, power_losses = 0, refused_writes = 0,
                 gpu_losses = 0, foreign = 0, moved = 0, handed_over = 0, retried = 0,
                 schedulers = 0, services = 0, given_back = 0, sent_again = 0, taken_before = 0,
-                out_of_time = 0, signs = 0;
+                out_of_time = 0, signs = 0, strangers = 0, monitors = 0;
   };
   [[nodiscard]] const Counts& counts() const { return counts_; }
   /// Everything that happened, for repeating a seed.
@@ -72,6 +72,8 @@ class SeededDaemon {
   void act();
   void act_on_gpus();
   void give_sign(std::size_t gpu);
+  void act_as_stranger(std::size_t gpu);
+  void set_monitor(std::size_t gpu, bool there);
   void submit();
   void send(const NewJob& job);
   void send_again(const NewJob& job);
@@ -129,6 +131,13 @@ class SeededDaemon {
   std::map<JobKey, std::uint32_t> processes_;
   std::uint32_t last_pid_ = 1000;
   std::set<std::string> foreign_;
+  struct Stranger {
+    std::uint32_t pid;
+    std::string device;
+    Duration since;
+  };
+  std::vector<Stranger> strangers_;           // processes of no job
+  std::set<std::size_t> monitored_;           // GPUs of which no instance can be destroyed
   std::map<std::string, std::uint32_t> had_;  // to whose job a device was given last
   std::set<JobKey> told_to_end_;
   std::set<JobNumber> cancelled_;
