@@ -55,8 +55,6 @@ struct ExtraProfile {
 constexpr ExtraProfile extra_profiles[] = {
     // NVIDIA/go-nvml issue 146: one slice with 26 of the 32 SMs of an H100's 2g.
     {Architecture::hopper, 2, 7, 1, 26},
-    // kubernetes-sigs/dra-driver-nvidia-gpu issue 1480: A100 drivers have two profiles of 7 slices.
-    {Architecture::ampere, 7, 8, 7, UINT32_MAX},
 };
 
 /// If the table has none, assumed: the id of the profile on all other GPUs with eight slices.

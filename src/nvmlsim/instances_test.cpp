@@ -199,7 +199,7 @@ TEST(ComputeInstances, OfAnA100) {
   nvml::GpuInstance instance = nullptr;
   ASSERT_EQ(nvml.nvmlDeviceCreateGpuInstance(node.gpu(), 0, &instance), success);
   const std::map<std::uint32_t, std::pair<std::uint32_t, std::uint32_t>> expected = {
-      {0, {7, 14}}, {1, {3, 28}}, {2, {2, 42}}, {3, {1, 56}}, {4, {1, 98}}, {8, {1, 98}}};
+      {0, {7, 14}}, {1, {3, 28}}, {2, {2, 42}}, {3, {1, 56}}, {4, {1, 98}}};
   for (std::uint32_t profile = 0; profile < nvml::compute_instance_profiles; ++profile) {
     nvml::ComputeInstanceProfileInfo info{};
     const auto answer =
