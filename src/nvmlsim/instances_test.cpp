@@ -1,6 +1,7 @@
 // GPU and compute instances through the library: every profile at every placement, their numbers,
 // and the codes of refusals.
 
+#include <algorithm>
 #include <set>
 
 #include "nvmlsim/library_test.hpp"
@@ -314,6 +315,53 @@ TEST(MigDevices, AreFoundEveryWay) {
   EXPECT_EQ(nvml.nvmlDeviceGetUUID(small.mig, name.data(), nvml::name_size), invalid_argument)
       << "stale";
   EXPECT_EQ(nvml.nvmlDeviceGetHandleByUUID(small.uuid.c_str(), &none), not_found);
+}
+
+/// The GPU instances of the MIG devices that the library has by index, up to the first hole.
+std::vector<std::uint32_t> indexed(nvml::Device gpu) {
+  std::vector<std::uint32_t> list;
+  for (std::uint32_t index = 0; index < 7; ++index) {
+    nvml::Device mig = nullptr;
+    if (library().nvmlDeviceGetMigDeviceHandleByIndex(gpu, index, &mig) != success) break;
+    std::uint32_t id = 0, same = 99;
+    EXPECT_EQ(library().nvmlDeviceGetGpuInstanceId(mig, &id), success);
+    EXPECT_EQ(library().nvmlDeviceGetIndex(mig, &same), success);
+    EXPECT_EQ(same, index);
+    list.push_back(id);
+  }
+  return list;
+}
+
+// NVIDIA/libcudacxx issue 224: after a middle one was destroyed the others are devices 0 and 1.
+TEST(MigDevices, HaveIndicesWithoutHolesForProgramsThatBegin) {
+  const OpenNode node("A100-40GB");
+  std::vector<MadeInstance> made;
+  for (int i = 0; i < 3; ++i) made.push_back(make_instance(node.gpu(), 0));
+  EXPECT_EQ(indexed(node.gpu()), (std::vector<std::uint32_t>{7, 8, 9}));
+  std::array<std::uint32_t, 3> index{};
+  for (std::size_t i = 0; i < 3; ++i)
+    ASSERT_EQ(library().nvmlDeviceGetIndex(made[i].mig, &index[i]), success);
+  const auto first = static_cast<std::size_t>(std::ranges::find(index, 0U) - index.begin());
+  ASSERT_EQ(library().nvmlComputeInstanceDestroy(made[first].compute), success);
+  nvml::Device mig = nullptr;
+  EXPECT_EQ(library().nvmlDeviceGetMigDeviceHandleByIndex(node.gpu(), 0, &mig), not_found)
+      << "a program keeps the indices that it has seen";
+  EXPECT_EQ(library().nvmlDeviceGetMigDeviceHandleByIndex(node.gpu(), 1, &mig), success);
+  library().nvmlShutdown();
+  ASSERT_EQ(library().nvmlInit_v2(), success);
+  const std::vector<std::uint32_t> anew = indexed(node.gpu());
+  EXPECT_EQ(anew.size(), 2U);
+  EXPECT_TRUE(std::ranges::is_sorted(anew));
+}
+
+TEST(ComputeProfiles, AnA100HasOneOfSevenSlices) {
+  const OpenNode node("A100-40GB");
+  nvml::GpuInstance instance = nullptr;
+  ASSERT_EQ(library().nvmlDeviceCreateGpuInstance(node.gpu(), 0, &instance), success);
+  nvml::ComputeInstanceProfileInfo info{};
+  EXPECT_EQ(library().nvmlGpuInstanceGetComputeInstanceProfileInfo(instance, 4, 0, &info), success);
+  EXPECT_EQ(library().nvmlGpuInstanceGetComputeInstanceProfileInfo(instance, 8, 0, &info),
+            not_supported);
 }
 
 }  // namespace

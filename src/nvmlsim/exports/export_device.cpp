@@ -56,8 +56,11 @@ Return nvmlDeviceGetMinorNumber(Device device, std::uint32_t* minor) {
 }
 
 Return nvmlDeviceGetIndex(Device device, std::uint32_t* index) {
-  return on_device(device, [&](const Call&, GpuAccess&, std::uint32_t gpu, Slot slot) {
-    return put(index, slot ? *slot : gpu);
+  return on_device(device, [&](const Call& call, GpuAccess& access, std::uint32_t gpu, Slot slot) {
+    if (!slot) return put(index, gpu);
+    const MigIndices& indices = call.node().mig_indices(gpu, access.record());
+    const Slot at = indices.index_of(access.record().compute_instances[*slot].serial);
+    return at ? put(index, *at) : unknown;
   });
 }
 
@@ -116,16 +119,15 @@ Return nvmlDeviceGetMaxMigDeviceCount(Device device, std::uint32_t* count) {
 
 Return nvmlDeviceGetMigDeviceHandleByIndex(Device device, std::uint32_t index, Device* mig) {
   return on_gpu(device, [&](const Call& call, GpuAccess& access, std::uint32_t gpu) {
-    if (mig == nullptr) return invalid_argument;
-    if (access.record().mig_enabled == 0) return not_supported;
-    if (index >= static_cast<std::uint32_t>(access.board().model->compute.value))
+    if (mig == nullptr || index >= static_cast<std::uint32_t>(access.board().model->compute.value))
       return invalid_argument;
-    const ComputeInstanceRecord& compute =
-        access.record().compute_instances[index % instance_slots];
-    if (compute.serial == 0) return not_found;
-    call.hold(gpu, index);
-    *mig = make_handle<Device>(HandleKind::mig_device, gpu, compute.serial);
-    return success;
+    if (access.record().mig_enabled == 0) return not_supported;
+    const GpuRecord& record = access.record();
+    const Slot slot = call.node().mig_indices(gpu, record).slot_of(record, index);
+    if (!slot) return not_found;
+    call.hold(gpu, *slot);
+    return put(mig, make_handle<Device>(HandleKind::mig_device, gpu,
+                                        record.compute_instances[*slot].serial));
   });
 }
 
