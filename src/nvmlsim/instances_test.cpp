@@ -176,7 +176,8 @@ TEST(GpuInstances, AreRefusedAsDocumented) {
       << "MIG is off";
   std::array<nvml::GpuInstance, 8> list{};
   EXPECT_EQ(nvml.nvmlDeviceGetGpuInstances(node.gpu(), 19, list.data(), &room), not_supported);
-  EXPECT_EQ(nvml.nvmlDeviceGetGpuInstanceRemainingCapacity(node.gpu(), 19, &room), not_supported);
+  EXPECT_EQ(nvml.nvmlDeviceGetGpuInstanceRemainingCapacity(node.gpu(), 19, &room), success);
+  EXPECT_EQ(room, 7U) << "answered with MIG off as well";
   EXPECT_EQ(placements(node.gpu(), 19).size(), 7U) << "answered with MIG off as well";
   EXPECT_EQ(nvml.nvmlDeviceGetMaxMigDeviceCount(node.gpu(), &room), success);
   EXPECT_EQ(room, 0U);
@@ -361,6 +362,30 @@ TEST(ComputeProfiles, AnA100HasOneOfSevenSlices) {
   nvml::ComputeInstanceProfileInfo info{};
   EXPECT_EQ(library().nvmlGpuInstanceGetComputeInstanceProfileInfo(instance, 4, 0, &info), success);
   EXPECT_EQ(library().nvmlGpuInstanceGetComputeInstanceProfileInfo(instance, 8, 0, &info),
+            not_supported);
+}
+
+// Seen on an H200 with driver 580.159.04.
+TEST(Capacity, IsTheMostThereCanBeWithMigOff) {
+  SimNodeSpec spec = node_spec("H200-141GB");
+  spec.mig_enabled = false;
+  const OpenNode node(spec);
+  const auto remaining = [&](std::uint32_t number) {
+    std::uint32_t count = 99;
+    EXPECT_EQ(library().nvmlDeviceGetGpuInstanceRemainingCapacity(
+                  node.gpu(), profile_id(node.gpu(), number), &count),
+              success);
+    return count;
+  };
+  EXPECT_EQ(remaining(0), 7U);
+  EXPECT_EQ(remaining(1), 3U);
+  EXPECT_EQ(remaining(2), 2U);
+  EXPECT_EQ(remaining(3), 1U);
+  EXPECT_EQ(remaining(4), 1U);
+  EXPECT_EQ(remaining(7), 1U) << "with media engines";
+  EXPECT_EQ(remaining(9), 4U) << "one slice with the memory of two";
+  nvml::GpuInstance instance = nullptr;
+  EXPECT_EQ(library().nvmlDeviceCreateGpuInstance(node.gpu(), profile_id(node.gpu(), 0), &instance),
             not_supported);
 }
 

@@ -238,8 +238,9 @@ def mig_off(device):
     assert nvmlDeviceGetMigMode(device) == [NVML_DEVICE_MIG_DISABLE, NVML_DEVICE_MIG_DISABLE]
     refused(NVML_ERROR_NOT_SUPPORTED, "an instance with MIG off", create, device, known[0],
             possible[0])
-    refused(NVML_ERROR_NOT_SUPPORTED, "room with MIG off",
-            nvmlDeviceGetGpuInstanceRemainingCapacity, device, known[0].id)
+    for profile in known:
+        room = nvmlDeviceGetGpuInstanceRemainingCapacity(device, profile.id)
+        assert room == profile.instanceCount, "room is told with MIG off too"
     assert nvmlDeviceGetMaxMigDeviceCount(device) == 0
     assert placements(device, known[0]), "placements are listed with MIG off too"
     assert nvmlDeviceSetMigMode(device, NVML_DEVICE_MIG_ENABLE) == NVML_SUCCESS

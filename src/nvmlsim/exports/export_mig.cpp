@@ -189,10 +189,11 @@ Return nvmlDeviceGetGpuInstancePossiblePlacements(Device device, std::uint32_t p
   return nvmlDeviceGetGpuInstancePossiblePlacements_v2(device, profile_id, placements, count);
 }
 
+/// With MIG off too, where it is as many as the GPU can have (seen on an H200, driver 580.159.04).
 Return nvmlDeviceGetGpuInstanceRemainingCapacity(Device device, std::uint32_t profile_id,
                                                  std::uint32_t* count) {
   return on_gpu_privileged(device, [&](const Call&, GpuAccess& access, std::uint32_t) {
-    if (const Return mig = need_mig(access); mig != success) return mig;
+    if (count == nullptr) return invalid_argument;
     std::size_t profile = 0;
     const Return found = find_profile_id(access.board(), profile_id, profile);
     return found == success ? put(count, room_for(access.board(), access.record(), profile))
