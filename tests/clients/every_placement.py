@@ -160,6 +160,10 @@ def past_the_end(device):
     refused(NVML_ERROR_NOT_FOUND, "an unknown UUID", nvmlDeviceGetHandleByUUID,
             b"GPU-00000000-0000-0000-0000-000000000000")
     refused(NVML_ERROR_INVALID_ARGUMENT, "a GPU past the end", nvmlDeviceGetHandleByIndex, 64)
+    refused(NVML_ERROR_INVALID_ARGUMENT, "a bus id that is none", nvmlDeviceGetHandleByPciBusId,
+            b"1:0")
+    refused(NVML_ERROR_NOT_FOUND, "a bus id in another domain", nvmlDeviceGetHandleByPciBusId,
+            b"00000001:01:00.0")
     refused(NVML_ERROR_NOT_FOUND, "an empty MIG index", nvmlDeviceGetMigDeviceHandleByIndex,
             device, 0)
 
