@@ -62,7 +62,7 @@ double draw_watts(const Board& board, const GpuRecord& record) {
 }
 
 double shown_watts(const GpuRecord& record, const Uuid& gpu, std::int64_t at) {
-  constexpr double most_of_mean = 0.01;
+  constexpr double most_of_mean = 0.005;
   const auto window = static_cast<std::uint64_t>(std::max<std::int64_t>(at, 0) / jitter_ns);
   const std::uint64_t bits = mixed_bits(gpu.low ^ mixed_bits(window / 2));
   const double size = most_of_mean * static_cast<double>(bits >> 11U) * 0x1p-53;

@@ -25,8 +25,8 @@ ClockState sm_clock(const Board& board, const GpuRecord& record);
 
 /// The mean power, on which energy is counted.
 double draw_watts(const Board& board, const GpuRecord& record);
-/// What a sensor shows at `at`: within 1 % of the mean, and the mean itself over two windows of
-/// `jitter_ns`. The same for all programs.
+/// What a sensor shows at `at`: within half a percent of the mean, and the mean itself over two
+/// windows of `jitter_ns`. The same for all programs.
 double shown_watts(const GpuRecord& record, const Uuid& gpu, std::int64_t at);
 inline constexpr std::int64_t jitter_ns = 100'000'000;
 /// The energy used until `now`.

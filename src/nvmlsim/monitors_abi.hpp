@@ -138,12 +138,6 @@ struct DriverBranch {
 };
 static_assert(sizeof(DriverBranch) == 84);
 
-/// For how long a GPU has been slowed down for a reason.
-struct ViolationTime {
-  std::uint64_t reference_us, violation_ns;
-};
-static_assert(sizeof(ViolationTime) == 16);
-
 /// Kinds of clock: the actual one, what applications asked for, its default, the highest.
 enum class ClockId : std::uint32_t { current = 0, target = 1, target_default = 2, boost_most = 3 };
 

@@ -188,9 +188,6 @@ std::vector<StructRow> monitors_structures() {
        "nvmlEccErrorCounts_t",
        {{"device_memory", "deviceMemory"}, {"registers", "registerFile"}}},
       {"DriverBranch", "nvmlSystemDriverBranchInfo_v1_t", {{"branch", "branch"}}},
-      {"ViolationTime",
-       "nvmlViolationTime_t",
-       {{"reference_us", "referenceTime"}, {"violation_ns", "violationTime"}}},
   };
 }
 
