@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # Fetches other people's NVML clients, with which tests/clients shows that the simulated library is one that
-# they can use: pynvml, gpustat and nvtop, and NVIDIA's header to hold the binary interface against.
+# they can use: pynvml, gpustat and nvtop, and NVIDIA's header to hold the binary interface against; and from
+# PyPI nvitop with its exporter.
 #
 #   tools/clients.sh
 #
 # They come from the contrib and non-free parts of the Debian mirror that this machine uses already. They are
 # unpacked into build/clients and never installed, so no driver is pulled in, and neither apt's sources nor
 # its lists are touched. What could not be had is said in build/clients/missing, which the tests print when
-# they skip; the exit status is then 1.
+# they skip; the exit status is then 1. Those from PyPI are unpacked into build/clients/wheels; why there are
+# none is said in build/clients/missing-wheels.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -38,6 +40,26 @@ give_up() { # WHY
   echo "clients: $1" >&2
   exit 1
 }
+
+# Pinned, of Python alone, and without what they depend on beside each other and the above.
+wheels=(nvidia-ml-py==13.615.71 nvitop==1.7.2 nvitop-exporter==1.7.2 prometheus-client==0.26.0)
+fetch_wheels() {
+  local into=$here/wheels fresh
+  [ "$(cat "$into/which" 2>/dev/null)" != "${wheels[*]}" ] || return 0
+  fresh=$(mktemp -d "$here/wheels.XXXXXX")
+  if PIP_DISABLE_PIP_VERSION_CHECK=1 timeout 120 python3 -m pip download -q --no-deps --only-binary=:all: \
+    -d "$fresh" "${wheels[@]}" >"$here/missing-wheels" 2>&1; then
+    for wheel in "$fresh"/*.whl; do python3 -m zipfile -e "$wheel" "$fresh"; done
+    rm -f "$fresh"/*.whl "$here/missing-wheels"
+    echo "${wheels[*]}" >"$fresh/which"
+    rm -rf "$into"
+    mv "$fresh" "$into"
+  else
+    echo "could not be had from PyPI: ${wheels[*]}" >"$here/missing-wheels"
+    rm -rf "$fresh"
+  fi
+}
+fetch_wheels
 
 mapfile -t missing < <(wanted)
 if [ ${#missing[@]} = 0 ]; then

@@ -15,28 +15,30 @@ namespace cleave::sim {
 namespace {
 
 constexpr bool upper_half_first = true, lower_half_first = false;
+constexpr std::uint32_t nvidia = brand_nvidia, rtx = brand_rtx;
 
 // PCI ids of the first of a model's boards: public listings of lspci. Clocks: the highest that
-// nvidia-smi lists, or the family's. Which half of a GPU is numbered first: captures of an A100 and
+// nvidia-smi lists, or the family's. Bits: those that the published bandwidth needs at that clock.
+// Which half of a GPU is numbered first: captures of an A100 and
 // an H100, assumed for the others of the two architectures and for Blackwell.
 // clang-format off
 constexpr BoardRow rows[] = {
-    // model, PCI device, PCIe, SM MHz, memory MHz, assumed SMs, brand, numbering of GPU instances
-    {GpuModelId::a30_24gb, 0x20b710de, 4, 1440, 1215, 0, brand_nvidia, upper_half_first},
-    {GpuModelId::a100_40gb, 0x20b010de, 4, 1410, 1215, 0, brand_nvidia, upper_half_first},
-    {GpuModelId::a100_80gb, 0x20b210de, 4, 1410, 1593, 0, brand_nvidia, upper_half_first},
-    {GpuModelId::h100_80gb_sxm5, 0x233010de, 5, 1980, 2619, 0, brand_nvidia, lower_half_first},
-    {GpuModelId::h100_80gb_pcie, 0x233110de, 5, 1755, 1593, 0, brand_nvidia, lower_half_first},
-    {GpuModelId::h100_94gb_nvl, 0x232110de, 5, 1980, 2619, 0, brand_nvidia, lower_half_first},
-    {GpuModelId::h100_96gb_gh200, 0x234210de, 5, 1980, 2619, 0, brand_nvidia, lower_half_first},
-    {GpuModelId::h20_96gb, 0x232910de, 5, 1980, 2619, 132, brand_nvidia, lower_half_first},
-    {GpuModelId::h200_141gb, 0x233510de, 5, 1980, 3201, 0, brand_nvidia, lower_half_first},
-    {GpuModelId::gh200_144gb, 0x234810de, 5, 1980, 3201, 132, brand_nvidia, lower_half_first},
-    {GpuModelId::b200_180gb, 0x290110de, 5, 1965, 3996, 0, brand_nvidia, lower_half_first},
-    {GpuModelId::gb200_186gb, 0x294110de, 5, 1965, 3996, 148, brand_nvidia, lower_half_first},
-    {GpuModelId::b300_269gb, 0x318210de, 6, 1965, 3996, 0, brand_nvidia, lower_half_first},
-    {GpuModelId::gb300_278gb, 0x31c210de, 6, 1965, 3996, 148, brand_nvidia, lower_half_first},
-    {GpuModelId::rtx_pro_6000_bw_96gb, 0x2bb510de, 5, 2430, 12481, 0, brand_rtx, lower_half_first},
+    // model, PCI device, PCIe, SM MHz, memory MHz, its bits, assumed SMs, brand, numbering
+    {GpuModelId::a30_24gb, 0x20b710de, 4, 1440, 1215, 3072, 0, nvidia, upper_half_first},
+    {GpuModelId::a100_40gb, 0x20b010de, 4, 1410, 1215, 5120, 0, nvidia, upper_half_first},
+    {GpuModelId::a100_80gb, 0x20b210de, 4, 1410, 1593, 5120, 0, nvidia, upper_half_first},
+    {GpuModelId::h100_80gb_sxm5, 0x233010de, 5, 1980, 2619, 5120, 0, nvidia, lower_half_first},
+    {GpuModelId::h100_80gb_pcie, 0x233110de, 5, 1755, 1593, 5120, 0, nvidia, lower_half_first},
+    {GpuModelId::h100_94gb_nvl, 0x232110de, 5, 1980, 2619, 6016, 0, nvidia, lower_half_first},
+    {GpuModelId::h100_96gb_gh200, 0x234210de, 5, 1980, 2619, 6144, 0, nvidia, lower_half_first},
+    {GpuModelId::h20_96gb, 0x232910de, 5, 1980, 2619, 6144, 132, nvidia, lower_half_first},
+    {GpuModelId::h200_141gb, 0x233510de, 5, 1980, 3201, 6144, 0, nvidia, lower_half_first},
+    {GpuModelId::gh200_144gb, 0x234810de, 5, 1980, 3201, 6144, 132, nvidia, lower_half_first},
+    {GpuModelId::b200_180gb, 0x290110de, 5, 1965, 3996, 8192, 0, nvidia, lower_half_first},
+    {GpuModelId::gb200_186gb, 0x294110de, 5, 1965, 3996, 8192, 148, nvidia, lower_half_first},
+    {GpuModelId::b300_269gb, 0x318210de, 6, 1965, 3996, 8192, 0, nvidia, lower_half_first},
+    {GpuModelId::gb300_278gb, 0x31c210de, 6, 1965, 3996, 8192, 148, nvidia, lower_half_first},
+    {GpuModelId::rtx_pro_6000_bw_96gb, 0x2bb510de, 5, 2430, 12481, 512, 0, rtx, lower_half_first},
 };
 static_assert(has_every_model(rows));
 
@@ -55,8 +57,6 @@ struct ExtraProfile {
 constexpr ExtraProfile extra_profiles[] = {
     // NVIDIA/go-nvml issue 146: one slice with 26 of the 32 SMs of an H100's 2g.
     {Architecture::hopper, 2, 7, 1, 26},
-    // kubernetes-sigs/dra-driver-nvidia-gpu issue 1480: A100 drivers have two profiles of 7 slices.
-    {Architecture::ampere, 7, 8, 7, UINT32_MAX},
 };
 
 /// If the table has none, assumed: the id of the profile on all other GPUs with eight slices.

@@ -20,6 +20,7 @@ struct BoardRow {
   std::uint32_t pci_device;  // as NVML gives it: device, then vendor
   std::uint32_t pcie_generation;
   std::uint32_t sm_mhz, memory_mhz;  // maximum clocks
+  std::uint32_t memory_bits;         // width of the bus to the memory
   std::uint32_t assumed_sms;         // of the H100 or B200, if the model's table has none
   std::uint32_t brand;               // NVML's number
   bool upper_half_first;             // in the numbering of GPU instances: see gpu_instance_id

@@ -189,7 +189,7 @@ TEST(Faults, LostGpus) {
   nvml::EventSet set = nullptr;
   nvml::EventData event{};
   ASSERT_EQ(nvml.nvmlEventSetCreate(&set), success);
-  EXPECT_EQ(nvml.nvmlDeviceRegisterEvents(gpu, 1, set), not_supported);
+  EXPECT_EQ(nvml.nvmlDeviceRegisterEvents(gpu, 4, set), not_supported) << "performance states";
   ASSERT_EQ(nvml.nvmlDeviceRegisterEvents(gpu, nvml::event_xid | nvml::event_gpu_unavailable, set),
             success);
   EXPECT_EQ(nvml.nvmlEventSetWait_v2(set, &event, 10), timeout);

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 
+#include "base/random.hpp"
 #include "nvmlsim/gpu_rules.hpp"
+#include "nvmlsim/monitors_abi.hpp"
 #include "physics/power.hpp"
 
 namespace cleave::sim {
@@ -21,21 +23,64 @@ PowerLimits power_limits(const Board& board) {
   return {in_watts(power.cap), in_watts(power.idle)};
 }
 
-double draw_watts(const Board& board, const GpuRecord& record) {
+namespace {
+
+/// The highest clock that the settings allow.
+std::uint32_t allowed_mhz(const Board& board, const GpuSettings& settings) {
+  std::uint32_t most = board.row.sm_mhz;
+  if (settings.sm_target_mhz != 0) most = std::min(most, settings.sm_target_mhz);
+  if (settings.sm_most_mhz != 0) most = std::min(board.row.sm_mhz, settings.sm_most_mhz);
+  return most;
+}
+
+/// What the processes draw. Work at a lower clock asks for less in proportion, and a lower power
+/// limit lowers the clock as physics/power.hpp has it.
+PowerSplit split_of(const Board& board, const GpuRecord& record) {
+  const double kappa = static_cast<double>(allowed_mhz(board, record.settings)) / board.row.sm_mhz;
   // The loads of all compute instances, and last that of the whole GPU. How much open contexts
-  // raise the idle part and how heavy the work is are unknown; both factors are 1.
+  // raise the idle part and how heavy the work is are unknown: both factors are 1.
   std::array<InstanceLoad, instance_slots + 1> loads{};
   for (std::size_t slot = 0; slot < loads.size(); ++slot) {
     const double slices =
         slot == instance_slots ? board.model->compute.value : record.compute_instances[slot].slices;
-    loads[slot] = {slices / board.model->compute.value, 0};
+    loads[slot] = {slices / board.model->compute.value, 0, kappa};
   }
   for (std::uint32_t i = 0; i < std::min(record.process_count, most_processes); ++i) {
     const ProcessRecord& process = record.processes[i];
     loads[find_compute_instance(record, process.compute).value_or(instance_slots)].busy +=
         process.busy;
   }
-  return in_watts(power_of(*board.model, loads).total);
+  PowerOptions options;
+  if (record.settings.power_limit_mw != 0) options.cap = Milliwatts{record.settings.power_limit_mw};
+  return power_of(*board.model, loads, options);
+}
+
+}  // namespace
+
+double draw_watts(const Board& board, const GpuRecord& record) {
+  return in_watts(split_of(board, record).total);
+}
+
+double shown_watts(const GpuRecord& record, const Uuid& gpu, std::int64_t at) {
+  constexpr double most_of_mean = 0.005;
+  const auto window = static_cast<std::uint64_t>(std::max<std::int64_t>(at, 0) / jitter_ns);
+  const std::uint64_t bits = mixed_bits(gpu.low ^ mixed_bits(window / 2));
+  const double size = most_of_mean * static_cast<double>(bits >> 11U) * 0x1p-53;
+  return record.power_w * (window % 2 == 0 ? 1 + size : 1 - size);
+}
+
+// Invented: the highest clock that is allowed while anything runs, else a quarter of the highest.
+ClockState sm_clock(const Board& board, const GpuRecord& record) {
+  const GpuSettings& settings = record.settings;
+  const std::uint32_t most = allowed_mhz(board, settings);
+  const std::uint32_t least = std::min(most, settings.sm_least_mhz);
+  const bool set = most < board.row.sm_mhz;
+  if (record.process_count == 0)
+    return {std::clamp(board.row.sm_mhz / 4, least, most), nvml::clocks_idle};
+  const PowerSplit split = split_of(board, record);
+  const auto capped = static_cast<std::uint32_t>(split.clock * most);
+  return {split.capped ? capped : most,
+          (set ? nvml::clocks_set : 0) | (split.capped ? nvml::clocks_power_cap : 0)};
 }
 
 namespace {

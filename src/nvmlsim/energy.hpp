@@ -16,7 +16,19 @@ struct PowerLimits {
 };
 PowerLimits power_limits(const Board& board);
 
+/// The clock of the processors, and why it is not the highest: bits of NVML's.
+struct ClockState {
+  std::uint32_t mhz;
+  std::uint64_t reasons;
+};
+ClockState sm_clock(const Board& board, const GpuRecord& record);
+
+/// The mean power, on which energy is counted.
 double draw_watts(const Board& board, const GpuRecord& record);
+/// What a sensor shows at `at`: within half a percent of the mean, and the mean itself over two
+/// windows of `jitter_ns`. The same for all programs.
+double shown_watts(const GpuRecord& record, const Uuid& gpu, std::int64_t at);
+inline constexpr std::int64_t jitter_ns = 100'000'000;
 /// The energy used until `now`.
 double energy_joules(const GpuRecord& record, std::int64_t now);
 

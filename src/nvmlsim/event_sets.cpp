@@ -79,6 +79,11 @@ std::uint64_t make_event_set() {
   return all.last;
 }
 
+bool has_event_set(std::uint64_t set) {
+  const std::lock_guard guard(events_mutex);
+  return all_sets().sets.contains(set);
+}
+
 bool free_event_set(std::uint64_t set) {
   const std::lock_guard guard(events_mutex);
   EventSets& all = all_sets();
@@ -94,6 +99,7 @@ bool register_events(Node& node, std::uint64_t set, std::uint32_t gpu, std::uint
   if (!state.registered) state.read = node.header().events.load(std::memory_order_acquire);
   state.registered = true;
   state.types[gpu] |= types;
+  node.header().wanted_events.fetch_or(types, std::memory_order_relaxed);
   return true;
 }
 

@@ -51,6 +51,11 @@ std::uint64_t make_gpm_sample() {
   return all.last;
 }
 
+bool has_gpm_sample(std::uint64_t sample) {
+  const std::lock_guard guard(samples_mutex);
+  return all_samples().samples.contains(sample);
+}
+
 bool free_gpm_sample(std::uint64_t sample) {
   const std::lock_guard guard(samples_mutex);
   return all_samples().samples.erase(sample) > 0;

@@ -21,7 +21,8 @@ struct GpmReading {
 
 /// The number of a new sample; 0 if there are too many.
 std::uint64_t make_gpm_sample();
-/// False if there is no such sample, as the following two.
+/// False if there is no such sample, as the following three.
+bool has_gpm_sample(std::uint64_t sample);
 bool free_gpm_sample(std::uint64_t sample);
 bool fill_gpm_sample(std::uint64_t sample, const GpmReading& reading);
 /// Empty too if nothing was read into it.

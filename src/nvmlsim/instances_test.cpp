@@ -1,6 +1,7 @@
 // GPU and compute instances through the library: every profile at every placement, their numbers,
 // and the codes of refusals.
 
+#include <algorithm>
 #include <set>
 
 #include "nvmlsim/library_test.hpp"
@@ -175,7 +176,8 @@ TEST(GpuInstances, AreRefusedAsDocumented) {
       << "MIG is off";
   std::array<nvml::GpuInstance, 8> list{};
   EXPECT_EQ(nvml.nvmlDeviceGetGpuInstances(node.gpu(), 19, list.data(), &room), not_supported);
-  EXPECT_EQ(nvml.nvmlDeviceGetGpuInstanceRemainingCapacity(node.gpu(), 19, &room), not_supported);
+  EXPECT_EQ(nvml.nvmlDeviceGetGpuInstanceRemainingCapacity(node.gpu(), 19, &room), success);
+  EXPECT_EQ(room, 7U) << "answered with MIG off as well";
   EXPECT_EQ(placements(node.gpu(), 19).size(), 7U) << "answered with MIG off as well";
   EXPECT_EQ(nvml.nvmlDeviceGetMaxMigDeviceCount(node.gpu(), &room), success);
   EXPECT_EQ(room, 0U);
@@ -199,7 +201,7 @@ TEST(ComputeInstances, OfAnA100) {
   nvml::GpuInstance instance = nullptr;
   ASSERT_EQ(nvml.nvmlDeviceCreateGpuInstance(node.gpu(), 0, &instance), success);
   const std::map<std::uint32_t, std::pair<std::uint32_t, std::uint32_t>> expected = {
-      {0, {7, 14}}, {1, {3, 28}}, {2, {2, 42}}, {3, {1, 56}}, {4, {1, 98}}, {8, {1, 98}}};
+      {0, {7, 14}}, {1, {3, 28}}, {2, {2, 42}}, {3, {1, 56}}, {4, {1, 98}}};
   for (std::uint32_t profile = 0; profile < nvml::compute_instance_profiles; ++profile) {
     nvml::ComputeInstanceProfileInfo info{};
     const auto answer =
@@ -314,6 +316,77 @@ TEST(MigDevices, AreFoundEveryWay) {
   EXPECT_EQ(nvml.nvmlDeviceGetUUID(small.mig, name.data(), nvml::name_size), invalid_argument)
       << "stale";
   EXPECT_EQ(nvml.nvmlDeviceGetHandleByUUID(small.uuid.c_str(), &none), not_found);
+}
+
+/// The GPU instances of the MIG devices that the library has by index, up to the first hole.
+std::vector<std::uint32_t> indexed(nvml::Device gpu) {
+  std::vector<std::uint32_t> list;
+  for (std::uint32_t index = 0; index < 7; ++index) {
+    nvml::Device mig = nullptr;
+    if (library().nvmlDeviceGetMigDeviceHandleByIndex(gpu, index, &mig) != success) break;
+    std::uint32_t id = 0, same = 99;
+    EXPECT_EQ(library().nvmlDeviceGetGpuInstanceId(mig, &id), success);
+    EXPECT_EQ(library().nvmlDeviceGetIndex(mig, &same), success);
+    EXPECT_EQ(same, index);
+    list.push_back(id);
+  }
+  return list;
+}
+
+// NVIDIA/libcudacxx issue 224: after a middle one was destroyed the others are devices 0 and 1.
+TEST(MigDevices, HaveIndicesWithoutHolesForProgramsThatBegin) {
+  const OpenNode node("A100-40GB");
+  std::vector<MadeInstance> made;
+  for (int i = 0; i < 3; ++i) made.push_back(make_instance(node.gpu(), 0));
+  EXPECT_EQ(indexed(node.gpu()), (std::vector<std::uint32_t>{7, 8, 9}));
+  std::array<std::uint32_t, 3> index{};
+  for (std::size_t i = 0; i < 3; ++i)
+    ASSERT_EQ(library().nvmlDeviceGetIndex(made[i].mig, &index[i]), success);
+  const auto first = static_cast<std::size_t>(std::ranges::find(index, 0U) - index.begin());
+  ASSERT_EQ(library().nvmlComputeInstanceDestroy(made[first].compute), success);
+  nvml::Device mig = nullptr;
+  EXPECT_EQ(library().nvmlDeviceGetMigDeviceHandleByIndex(node.gpu(), 0, &mig), not_found)
+      << "a program keeps the indices that it has seen";
+  EXPECT_EQ(library().nvmlDeviceGetMigDeviceHandleByIndex(node.gpu(), 1, &mig), success);
+  library().nvmlShutdown();
+  ASSERT_EQ(library().nvmlInit_v2(), success);
+  const std::vector<std::uint32_t> anew = indexed(node.gpu());
+  EXPECT_EQ(anew.size(), 2U);
+  EXPECT_TRUE(std::ranges::is_sorted(anew));
+}
+
+TEST(ComputeProfiles, AnA100HasOneOfSevenSlices) {
+  const OpenNode node("A100-40GB");
+  nvml::GpuInstance instance = nullptr;
+  ASSERT_EQ(library().nvmlDeviceCreateGpuInstance(node.gpu(), 0, &instance), success);
+  nvml::ComputeInstanceProfileInfo info{};
+  EXPECT_EQ(library().nvmlGpuInstanceGetComputeInstanceProfileInfo(instance, 4, 0, &info), success);
+  EXPECT_EQ(library().nvmlGpuInstanceGetComputeInstanceProfileInfo(instance, 8, 0, &info),
+            not_supported);
+}
+
+// Seen on an H200 with driver 580.159.04.
+TEST(Capacity, IsTheMostThereCanBeWithMigOff) {
+  SimNodeSpec spec = node_spec("H200-141GB");
+  spec.mig_enabled = false;
+  const OpenNode node(spec);
+  const auto remaining = [&](std::uint32_t number) {
+    std::uint32_t count = 99;
+    EXPECT_EQ(library().nvmlDeviceGetGpuInstanceRemainingCapacity(
+                  node.gpu(), profile_id(node.gpu(), number), &count),
+              success);
+    return count;
+  };
+  EXPECT_EQ(remaining(0), 7U);
+  EXPECT_EQ(remaining(1), 3U);
+  EXPECT_EQ(remaining(2), 2U);
+  EXPECT_EQ(remaining(3), 1U);
+  EXPECT_EQ(remaining(4), 1U);
+  EXPECT_EQ(remaining(7), 1U) << "with media engines";
+  EXPECT_EQ(remaining(9), 4U) << "one slice with the memory of two";
+  nvml::GpuInstance instance = nullptr;
+  EXPECT_EQ(library().nvmlDeviceCreateGpuInstance(node.gpu(), profile_id(node.gpu(), 0), &instance),
+            not_supported);
 }
 
 }  // namespace

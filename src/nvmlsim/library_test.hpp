@@ -15,6 +15,7 @@
 #include "base/temporary_folder_test.hpp"
 #include "base/text.hpp"
 #include "model/nvml_abi.hpp"
+#include "nvmlsim/monitors_abi.hpp"
 #include "nvmlsim/sim_node.hpp"
 
 namespace cleave::sim {
@@ -50,10 +51,27 @@ struct Functions {
   using GpuInstanceProfileInfo2 = nvml::GpuInstanceProfileInfo2;
   using ComputeInstanceProfileInfo = nvml::ComputeInstanceProfileInfo;
   using ComputeInstanceProfileInfo2 = nvml::ComputeInstanceProfileInfo2;
+  using DriverBranch = nvml::DriverBranch;
+  using UuidQuery = nvml::UuidQuery;
+  using PciInfoExt = nvml::PciInfoExt;
+  using AddressingMode = nvml::AddressingMode;
+  using Bar1Memory = nvml::Bar1Memory;
+  using TemperatureQuery = nvml::TemperatureQuery;
+  using MarginTemperature = nvml::MarginTemperature;
+  using ProcessDetailList = nvml::ProcessDetailList;
+  using ProcessUtilization = nvml::ProcessUtilization;
+  using ProcessesUtilization = nvml::ProcessesUtilization;
+  using SampleKind = nvml::SampleKind;
+  using Sample = nvml::Sample;
+  using EccCounts = nvml::EccCounts;
+  using RowRemapperHistogram = nvml::RowRemapperHistogram;
+  using ClockId = nvml::ClockId;
+  using PowerValue = nvml::PowerValue;
 #define CLEAVE_TEST_MEMBER(name, parameters) Return(*name) parameters = nullptr;
   CLEAVE_NVML_NEEDED(CLEAVE_TEST_MEMBER)
   CLEAVE_NVML_OPTIONAL(CLEAVE_TEST_MEMBER)
   CLEAVE_NVML_OTHERS(CLEAVE_TEST_MEMBER)
+  CLEAVE_NVML_MONITORS(CLEAVE_TEST_MEMBER)
 #undef CLEAVE_TEST_MEMBER
   const char* (*nvmlErrorString)(Return) = nullptr;
 };
@@ -75,6 +93,7 @@ inline const Functions& library() {
     CLEAVE_NVML_NEEDED(CLEAVE_TEST_FIND)
     CLEAVE_NVML_OPTIONAL(CLEAVE_TEST_FIND)
     CLEAVE_NVML_OTHERS(CLEAVE_TEST_FIND)
+    CLEAVE_NVML_MONITORS(CLEAVE_TEST_FIND)
 #undef CLEAVE_TEST_FIND
     all.nvmlErrorString = reinterpret_cast<decltype(all.nvmlErrorString)>(
         ::dlsym(library_handle(), "nvmlErrorString"));

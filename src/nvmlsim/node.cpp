@@ -84,6 +84,7 @@ Result<void> Node::adopt(const std::filesystem::path& file, void* bytes, std::si
     cells_.push_back(cell);
     boards_.push_back(&board_of(**model));
     commands_.emplace_back();
+    mig_indices_.emplace_back();
   }
   return {};
 }
@@ -149,6 +150,11 @@ std::uint32_t Node::client() {
   if (free == used) header_->clients_used.store(used + 1, std::memory_order_release);
   client_.store(free, std::memory_order_relaxed);
   return free;
+}
+
+const MigIndices& Node::mig_indices(std::uint32_t gpu, const GpuRecord& record) {
+  mig_indices_[gpu].follow(board(gpu), record, numbering());
+  return mig_indices_[gpu];
 }
 
 void Node::hold(std::uint32_t gpu, std::size_t slot) {

@@ -14,6 +14,7 @@
 #include "model/nvml_abi.hpp"
 #include "nvmlsim/board.hpp"
 #include "nvmlsim/command_time.hpp"
+#include "nvmlsim/mig_indices.hpp"
 #include "nvmlsim/state.hpp"
 
 namespace cleave::sim {
@@ -55,6 +56,8 @@ class Node {
   /// The timing of this program's calls; for the holder of the GPU's `change` lock.
   CommandTime& command(std::uint32_t gpu) { return commands_[gpu]; }
   [[nodiscard]] const Presence& presence() const { return presence_; }
+  /// The indices of the GPU's MIG devices, in step with its record; needs the GPU's state lock.
+  const MigIndices& mig_indices(std::uint32_t gpu, const GpuRecord& record);
   std::uint64_t next_serial() {
     return header_->serials.fetch_add(1, std::memory_order_relaxed) + 1;
   }
@@ -92,6 +95,7 @@ class Node {
   std::vector<GpuCell*> cells_;
   std::vector<const Board*> boards_;
   std::vector<CommandTime> commands_;
+  std::vector<MigIndices> mig_indices_;
 };
 
 /// Access to a GPU's record, to read or change it once.

@@ -5,6 +5,7 @@
 
 #include "nvmlsim/fault_kinds.hpp"
 #include "nvmlsim/gpu_rules.hpp"
+#include "nvmlsim/monitors_abi.hpp"
 #include "nvmlsim/uuid.hpp"
 #include "physics/reconfiguration.hpp"
 
@@ -54,6 +55,13 @@ Return plan_gpu_instance(GpuAccess& gpu, std::uint32_t profile_id,
   if (place != success) return place;
   if (!free_slot(gpu.record().gpu_instances)) return insufficient_resources;
   return strikes(gpu.cell(), Fault::fail_create) ? unknown : success;
+}
+
+/// Instances or the MIG mode have changed. There is room for few events, so that they are reported
+/// only once a program has asked for this kind.
+void report_change(Node& node, std::uint32_t gpu) {
+  if ((node.header().wanted_events.load(std::memory_order_relaxed) & nvml::event_mig_config) != 0)
+    node.report_event(gpu, {nvml::event_mig_config});
 }
 
 bool has_processes(const GpuRecord& record, std::uint64_t compute) {
@@ -106,6 +114,7 @@ Return create_gpu_instance(Node& node, std::uint32_t gpu, std::uint32_t profile_
   serial = node.next_serial();
   now.draft().gpu_instances[*slot] = {serial, 0, placement, {}};
   now.commit();
+  report_change(node, gpu);
   return success;
 }
 
@@ -131,6 +140,7 @@ Return destroy_gpu_instance(Node& node, std::uint32_t gpu, std::uint64_t serial)
   if (!slot) return invalid_argument;
   now.draft().gpu_instances[*slot] = {};
   now.commit();
+  report_change(node, gpu);
   return success;
 }
 
@@ -158,6 +168,7 @@ Return create_compute_instance(Node& node, std::uint32_t gpu, std::uint64_t pare
   next.compute_instances[*free] = new_compute(node, next, *slot, *profile, start);
   serial = next.compute_instances[*free].serial;
   now.commit();
+  report_change(node, gpu);
   return success;
 }
 
@@ -175,6 +186,7 @@ Return destroy_compute_instance(Node& node, std::uint32_t gpu, std::uint64_t ser
   if (strikes(now.cell(), Fault::fail_destroy)) return unknown;
   now.draft().compute_instances[*slot] = {};
   now.commit();
+  report_change(node, gpu);
   return success;
 }
 
@@ -195,6 +207,7 @@ Return set_mig_mode(Node& node, std::uint32_t gpu, std::uint32_t mode, Return& a
   next.mig_wanted = mode;
   if (activation == success) next.mig_enabled = mode;
   now.commit();
+  if (activation == success && !same) report_change(node, gpu);
   return success;
 }
 

@@ -1,5 +1,6 @@
 // Processes on simulated GPUs: their memory, power and energy, and what they block.
 
+#include <cmath>
 #include <thread>
 
 #include "nvmlsim/child_test.hpp"
@@ -146,8 +147,13 @@ TEST(Power, FollowsWhatRuns) {
   const OpenNode node("A100-40GB");
   const MadeInstance small = make_instance(node.gpu(), 0), large = make_instance(node.gpu(), 2);
   std::uint32_t idle = 0, one = 0, both = 0, limit = 0;
+  // The mean; a sensor shows up to half a percent more or less.
   const auto power = [&](std::uint32_t& place) {
-    EXPECT_EQ(library().nvmlDeviceGetPowerUsage(node.gpu(), &place), success);
+    std::uint32_t shown = 0;
+    EXPECT_EQ(library().nvmlDeviceGetPowerUsage(node.gpu(), &shown), success);
+    const double mean = look_at_sim_node(node.path())->gpus[0].power_w * 1000;
+    EXPECT_NEAR(shown, mean, mean / 200 + 1);
+    place = static_cast<std::uint32_t>(std::lround(mean));
   };
   power(idle);
   auto first = SimProcess::start(node.path(), small.uuid, own_pid()).value();

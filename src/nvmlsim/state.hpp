@@ -16,12 +16,12 @@
 namespace cleave::sim {
 
 inline constexpr std::uint64_t state_magic = 0x65646f6e6d697363;  // "csimnode"
-inline constexpr std::uint32_t state_version = 4;
+inline constexpr std::uint32_t state_version = 5;
 /// The most GPU instances, and the most compute instances, on a GPU: no model has more slices.
 inline constexpr std::uint32_t instance_slots = 8;
 inline constexpr std::uint32_t most_processes = 128;  // on one GPU
 inline constexpr std::uint32_t most_clients = 512;    // programs with NVML open
-inline constexpr std::uint32_t event_slots = 64;
+inline constexpr std::uint32_t event_slots = 256;
 
 /// 128 random-looking bits.
 struct Uuid {
@@ -54,10 +54,20 @@ struct ProcessRecord {
   double busy;
 };
 
+/// What administrators have set; zero: the driver's default.
+struct GpuSettings {
+  std::uint32_t power_limit_mw;
+  std::uint32_t sm_least_mhz, sm_most_mhz;  // clocks of the processors are locked between them
+  std::uint32_t sm_target_mhz;              // for applications
+  std::uint32_t memory_locked;              // to the only clock that there is
+  std::uint32_t persistence_off, compute_mode, unused;
+};
+
 /// Everything that changes about a GPU.
 struct GpuRecord {
   std::uint32_t mig_enabled, mig_wanted;  // they differ while a change of mode is pending
   std::uint32_t process_count, unused;
+  GpuSettings settings;
   double busy_s;          // how long the whole GPU has been busy, until `since_ns`
   double energy_j;        // until `since_ns`
   double power_w;         // from then on
@@ -94,6 +104,8 @@ struct GpuCell {
   /// Uncorrected memory errors since the last reset: on the whole GPU, and on one instance by the
   /// serial of its compute instance.
   std::atomic<std::uint64_t> errors, errors_on, errors_there;
+  std::atomic<std::uint64_t> corrected;  // memory errors that ECC corrected, since the last reset
+  std::atomic<std::uint64_t> errors_ever, corrected_ever;
   std::array<char, 32> model;  // its key
   Uuid uuid;
   std::array<GpuRecord, 2> records;
@@ -129,6 +141,8 @@ struct NodeHeader {
   SharedLock tables;  // of clients and events
   std::atomic<std::uint64_t> events;
   std::atomic<std::uint32_t> bell;  // a futex, rung at each event
+  /// Kinds of event that some program has registered for; the others need not be reported.
+  std::atomic<std::uint64_t> wanted_events;
   std::atomic<std::uint32_t> clients_used;
   std::array<EventRecord, event_slots> ring;
   std::array<ClientRecord, most_clients> clients;

@@ -37,6 +37,18 @@ std::string cannot_run([[maybe_unused]] const std::string& file) {
 #endif
 }
 
+/// The same for those from PyPI.
+std::string cannot_run_wheels() {
+  if (const std::string why = cannot_run("usr/lib/python3/dist-packages/psutil/__init__.py");
+      !why.empty())
+    return why;
+  if (std::filesystem::exists(fetched + "/wheels/which")) return {};
+  std::ifstream missing(fetched + "/missing-wheels");
+  std::string why;
+  if (!std::getline(missing, why)) why = "not fetched; run tools/clients.sh";
+  return why;
+}
+
 class Clients : public testing::Test {
  protected:
   void make(std::string_view gpus) {
@@ -87,7 +99,7 @@ TEST_F(Clients, PynvmlDoesAllThatInstancesCanAndMeetsEveryRefusal) {
     ASSERT_TRUE(tried.contains(model->driver_names.front())) << outcome.out;
     EXPECT_EQ(tried[std::string(model->driver_names.front())], placements) << model->key;
   }
-  EXPECT_GE((*said)["refusals"].size(), 24U) << (*said)["refusals"];
+  EXPECT_GE((*said)["refusals"].size(), 25U) << (*said)["refusals"];
 }
 
 /// The UUID of the only compute instance of a GPU that gets one.
@@ -159,6 +171,22 @@ TEST_F(Clients, NvtopShowsTheGpusAndAJobsMemory) {
   EXPECT_NE(screen.find("Device 1 [NVIDIA A100-SXM4-40GB]"), std::string::npos) << screen;
   EXPECT_TRUE(std::regex_search(screen, std::regex("cleave-job"))) << screen;
   EXPECT_TRUE(std::regex_search(screen, std::regex("500[0-9] ?MiB"))) << screen;
+}
+
+TEST_F(Clients, NvitopShowsEveryMigDevice) {
+  if (const auto why = cannot_run_wheels(); !why.empty()) GTEST_SKIP() << why;
+  ASSERT_NO_FATAL_FAILURE(make("2xA100-40GB,1xH100-80GB-SXM5"));
+  // Its own pynvml before that of the other clients.
+  const std::string python =
+      on_the_node() + fmt::format("PYTHONPATH='{0}/wheels:{0}/unpacked/{1}' ", fetched, packages);
+  const auto outcome = shell(python + "timeout 100 python3 tests/clients/mig_monitors.py");
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+  const auto screen = shell(python + "TERM=xterm timeout 60 python3 -m nvitop -1");
+  EXPECT_EQ(screen.exit_code, 0) << screen.err;
+  const std::regex row("\\dg\\.\\d+gb @ GI/CI: *\\d+/0 .*BAR1:");
+  const auto rows =
+      std::distance(std::sregex_iterator(screen.out.begin(), screen.out.end(), row), {});
+  EXPECT_EQ(rows, 3 + 6 + 1) << screen.out;
 }
 
 }  // namespace

@@ -160,6 +160,10 @@ def past_the_end(device):
     refused(NVML_ERROR_NOT_FOUND, "an unknown UUID", nvmlDeviceGetHandleByUUID,
             b"GPU-00000000-0000-0000-0000-000000000000")
     refused(NVML_ERROR_INVALID_ARGUMENT, "a GPU past the end", nvmlDeviceGetHandleByIndex, 64)
+    refused(NVML_ERROR_INVALID_ARGUMENT, "a bus id that is none", nvmlDeviceGetHandleByPciBusId,
+            b"1:0")
+    refused(NVML_ERROR_NOT_FOUND, "a bus id in another domain", nvmlDeviceGetHandleByPciBusId,
+            b"00000001:01:00.0")
     refused(NVML_ERROR_NOT_FOUND, "an empty MIG index", nvmlDeviceGetMigDeviceHandleByIndex,
             device, 0)
 
@@ -238,8 +242,9 @@ def mig_off(device):
     assert nvmlDeviceGetMigMode(device) == [NVML_DEVICE_MIG_DISABLE, NVML_DEVICE_MIG_DISABLE]
     refused(NVML_ERROR_NOT_SUPPORTED, "an instance with MIG off", create, device, known[0],
             possible[0])
-    refused(NVML_ERROR_NOT_SUPPORTED, "room with MIG off",
-            nvmlDeviceGetGpuInstanceRemainingCapacity, device, known[0].id)
+    for profile in known:
+        room = nvmlDeviceGetGpuInstanceRemainingCapacity(device, profile.id)
+        assert room == profile.instanceCount, "room is told with MIG off too"
     assert nvmlDeviceGetMaxMigDeviceCount(device) == 0
     assert placements(device, known[0]), "placements are listed with MIG off too"
     assert nvmlDeviceSetMigMode(device, NVML_DEVICE_MIG_ENABLE) == NVML_SUCCESS

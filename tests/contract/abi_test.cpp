@@ -20,7 +20,8 @@
 
 #include "base/format.hpp"
 #include "base/places_test.hpp"
-#include "model/nvml_abi.hpp"
+#include "nvmlsim/exports/unsupported.hpp"
+#include "nvmlsim/monitors_abi.hpp"
 
 namespace cleave {
 namespace {
@@ -139,6 +140,57 @@ std::vector<StructRow> instance_structures() {
   };
 }
 
+std::vector<StructRow> monitors_structures() {
+  return {
+      {"PciInfoExt",
+       "nvmlPciInfoExt_v1_t",
+       {{"version", "version"},
+        {"pci_device_id", "pciDeviceId"},
+        {"pci_subsystem_id", "pciSubSystemId"},
+        {"sub_class", "subClass"},
+        {"bus_id", "busId"}}},
+      {"UuidQuery", "nvmlUUID_v1_t", {{"type", "type"}, {"value", "value"}}},
+      {"Bar1Memory",
+       "nvmlBAR1Memory_t",
+       {{"total", "bar1Total"}, {"free", "bar1Free"}, {"used", "bar1Used"}}},
+      {"TemperatureQuery",
+       "nvmlTemperature_v1_t",
+       {{"sensor", "sensorType"}, {"celsius", "temperature"}}},
+      {"MarginTemperature", "nvmlMarginTemperature_v1_t", {{"celsius", "marginTemperature"}}},
+      {"AddressingMode", "nvmlDeviceAddressingMode_v1_t", {{"mode", "value"}}},
+      {"ProcessDetail",
+       "nvmlProcessDetail_v1_t",
+       {{"used_memory", "usedGpuMemory"},
+        {"compute_instance_id", "computeInstanceId"},
+        {"protected_memory", "usedGpuCcProtectedMemory"}}},
+      {"ProcessDetailList",
+       "nvmlProcessDetailList_v1_t",
+       {{"mode", "mode"}, {"count", "numProcArrayEntries"}, {"processes", "procArray"}}},
+      {"ProcessUtilization",
+       "nvmlProcessUtilizationSample_t",
+       {{"time_us", "timeStamp"}, {"sm", "smUtil"}, {"decoder", "decUtil"}}},
+      {"ProcessUtilizationInfo",
+       "nvmlProcessUtilizationInfo_v1_t",
+       {{"pid", "pid"}, {"sm", "smUtil"}, {"ofa", "ofaUtil"}}},
+      {"ProcessesUtilization",
+       "nvmlProcessesUtilizationInfo_v1_t",
+       {{"count", "processSamplesCount"},
+        {"last_seen_us", "lastSeenTimeStamp"},
+        {"processes", "procUtilArray"}}},
+      {"Sample", "nvmlSample_t", {{"time_us", "timeStamp"}, {"value", "sampleValue"}}},
+      {"PowerValue",
+       "nvmlPowerValue_v2_t",
+       {{"scope", "powerScope"}, {"milliwatts", "powerValueMw"}}},
+      {"RowRemapperHistogram",
+       "nvmlRowRemapperHistogramValues_t",
+       {{"all", "max"}, {"none", "none"}}},
+      {"EccCounts",
+       "nvmlEccErrorCounts_t",
+       {{"device_memory", "deviceMemory"}, {"registers", "registerFile"}}},
+      {"DriverBranch", "nvmlSystemDriverBranchInfo_v1_t", {{"branch", "branch"}}},
+  };
+}
+
 /// Ours, theirs.
 const std::vector<std::pair<std::string, std::string>> numbers = {
     {"Return::success", "NVML_SUCCESS"},
@@ -168,6 +220,38 @@ const std::vector<std::pair<std::string, std::string>> numbers = {
     {"version_word<ComputeInstanceProfileInfo2>(2)", "nvmlComputeInstanceProfileInfo_v2"},
     {"version_word<ComputeInstanceProfileInfo3>(3)", "nvmlComputeInstanceProfileInfo_v3"},
     {"version_word<Memory2>(2)", "nvmlMemory_v2"},
+    {"version_word<PciInfoExt>(1)", "nvmlPciInfoExt_v1"},
+    {"version_word<UuidQuery>(1)", "nvmlUUID_v1"},
+    {"version_word<TemperatureQuery>(1)", "nvmlTemperature_v1"},
+    {"version_word<MarginTemperature>(1)", "nvmlMarginTemperature_v1"},
+    {"version_word<AddressingMode>(1)", "nvmlDeviceAddressingMode_v1"},
+    {"version_word<ProcessDetailList>(1)", "nvmlProcessDetailList_v1"},
+    {"version_word<ProcessesUtilization>(1)", "nvmlProcessesUtilizationInfo_v1"},
+    {"version_word<PowerValue>(2)", "nvmlPowerValue_v2"},
+    {"version_word<DriverBranch>(1)", "nvmlSystemDriverBranchInfo_v1"},
+    {"event_corrected_error", "nvmlEventTypeSingleBitEccError"},
+    {"event_uncorrected_error", "nvmlEventTypeDoubleBitEccError"},
+    {"event_mig_config", "nvmlEventMigConfigChange"},
+    {"clocks_idle", "nvmlClocksEventReasonGpuIdle"},
+    {"clocks_set", "nvmlClocksEventReasonApplicationsClocksSetting"},
+    {"clocks_power_cap", "nvmlClocksEventReasonSwPowerCap"},
+    {"uuid_as_text", "NVML_UUID_TYPE_ASCII"},
+    {"uuid_as_bytes", "NVML_UUID_TYPE_BINARY"},
+    {"processes_all", "NVML_PROCESS_MODE_ALL"},
+    {"topology_one_switch", "NVML_TOPOLOGY_SINGLE"},
+    {"topology_node", "NVML_TOPOLOGY_NODE"},
+    {"topology_system", "NVML_TOPOLOGY_SYSTEM"},
+    {"peers_not_supported", "NVML_P2P_STATUS_NOT_SUPPORTED"},
+    {"peer_nvlink", "NVML_P2P_CAPS_INDEX_NVLINK"},
+    {"peer_kinds", "NVML_P2P_CAPS_INDEX_UNKNOWN"},
+    {"SampleKind::power", "NVML_TOTAL_POWER_SAMPLES"},
+    {"SampleKind::ofa", "NVML_OFA_UTILIZATION_SAMPLES"},
+    {"ClockId::boost_most", "NVML_CLOCK_ID_CUSTOMER_BOOST_MAX"},
+    {"memory_locations", "NVML_MEMORY_LOCATION_COUNT"},
+    {"compute_prohibited", "NVML_COMPUTEMODE_PROHIBITED"},
+    {"compute_exclusive_process", "NVML_COMPUTEMODE_EXCLUSIVE_PROCESS"},
+    {"affinity_socket", "NVML_AFFINITY_SCOPE_SOCKET"},
+    {"value_is_u32", "NVML_VALUE_TYPE_UNSIGNED_INT"},
 };
 
 const std::vector<std::string> errors = {"uninitialized",
@@ -203,23 +287,32 @@ const std::vector<std::string> errors = {"uninitialized",
 
 const std::vector<std::string>& functions() {
 #define CLEAVE_ABI_NAME(name, parameters) #name,
-  static const std::vector<std::string> names = {CLEAVE_NVML_NEEDED(
-      CLEAVE_ABI_NAME) CLEAVE_NVML_OPTIONAL(CLEAVE_ABI_NAME) CLEAVE_NVML_OTHERS(CLEAVE_ABI_NAME)};
+  static const std::vector<std::string> names = {
+      CLEAVE_NVML_NEEDED(CLEAVE_ABI_NAME) CLEAVE_NVML_OPTIONAL(CLEAVE_ABI_NAME)
+          CLEAVE_NVML_OTHERS(CLEAVE_ABI_NAME) CLEAVE_NVML_MONITORS(CLEAVE_ABI_NAME)};
 #undef CLEAVE_ABI_NAME
   return names;
 }
+
+/// The functions that the simulated library only refuses, and the kinds of their arguments.
+const std::vector<std::pair<std::string, std::string>> shapes = {
+#define CLEAVE_ABI_SHAPE(name, shape) {#name, shape},
+    CLEAVE_NVML_UNSUPPORTED(CLEAVE_ABI_SHAPE)
+#undef CLEAVE_ABI_SHAPE
+};
 
 // Two functions have the same shape if their parameters have the same sizes, and point to objects
 // of the same size as far as that is known.
 constexpr const char* preamble = R"(
 #include <type_traits>
-#include "model/nvml_abi.hpp"
+#include "nvmlsim/monitors_abi.hpp"
 namespace cleave::nvml {
 namespace ours {
 #define CLEAVE_ABI_TYPE(name, parameters) using name = Return parameters;
 CLEAVE_NVML_NEEDED(CLEAVE_ABI_TYPE)
 CLEAVE_NVML_OPTIONAL(CLEAVE_ABI_TYPE)
 CLEAVE_NVML_OTHERS(CLEAVE_ABI_TYPE)
+CLEAVE_NVML_MONITORS(CLEAVE_ABI_TYPE)
 }  // namespace ours
 template <class T> concept Sized = !std::is_void_v<T> && requires { sizeof(T); };
 template <class A, class B> constexpr bool alike() {
@@ -230,6 +323,15 @@ template <class A, class B> constexpr bool alike() {
     return true;
   }
   return sizeof(A) == sizeof(B) && std::is_pointer_v<A> == std::is_pointer_v<B>;
+}
+template <class T> constexpr bool is_of(char letter) {
+  if (letter == 'D') return std::is_same_v<T, ::nvmlDevice_t>;
+  if (letter == 'G') return std::is_same_v<T, ::nvmlGpuInstance_t>;
+  if (letter == '#') return !std::is_pointer_v<T> || !Sized<std::remove_pointer_t<T>>;
+  return std::is_pointer_v<T> && !std::is_same_v<T, ::nvmlDevice_t>;
+}
+template <class R, class... A> constexpr bool has_shape(R (*)(A...), const char* shape) {
+  return ((*shape != 0 && is_of<A>(*shape++)) && ...) && *shape == 0;
 }
 template <class F, class G> struct Same : std::false_type {};
 template <class R, class S, class... A, class... B> requires(sizeof...(A) == sizeof...(B))
@@ -270,6 +372,7 @@ Checks checks_of(const std::string& header, const std::string& text) {
   };
   std::vector<StructRow> structures = instance_structures();
   std::ranges::move(monitoring_structures(), std::back_inserter(structures));
+  std::ranges::move(monitors_structures(), std::back_inserter(structures));
   for (const auto& [ours, theirs, members] : structures) {
     hold(theirs, fmt::format("sizeof({}) == sizeof(::{})", ours, theirs));
     for (const auto& [mine, its] : members)
@@ -287,6 +390,9 @@ Checks checks_of(const std::string& header, const std::string& text) {
     hold(name,
          fmt::format("Same<ours::{0}, std::remove_pointer_t<decltype(&::{0})>>::value, \"{0}\"",
                      name));
+  for (const auto& [name, shape] : shapes)
+    if (!name.contains("Blacklist"))  // macros by now
+      hold(name, fmt::format("has_shape(&::{0}, \"{1}\"), \"{0}\"", name, shape));
   out << "}  // namespace cleave::nvml\n";
   checks.program = out.str();
   return checks;

@@ -6,6 +6,7 @@
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "nvmlsim/client/client_view.hpp"
+#include "nvmlsim/monitors_abi.hpp"
 #include "nvmlsim/uuid.hpp"
 
 namespace cleave {
@@ -66,6 +67,15 @@ std::optional<std::size_t> find_process(const sim::GpuRecord& record, sim::Ident
     if (record.processes[i].identity == identity && record.processes[i].compute == compute)
       return i;
   return std::nullopt;
+}
+
+/// Whether the compute mode keeps a new process off a GPU with MIG off.
+bool refused_by_mode(const sim::GpuRecord& record, sim::Identity identity) {
+  if (record.mig_enabled != 0) return false;
+  if (record.settings.compute_mode == nvml::compute_prohibited) return true;
+  return record.settings.compute_mode == nvml::compute_exclusive_process &&
+         std::any_of(record.processes.begin(), record.processes.begin() + record.process_count,
+                     [&](const auto& each) { return each.identity != identity; });
 }
 
 /// The slot of the GPU instance of the place; empty for the whole GPU.
@@ -135,6 +145,10 @@ Result<SimProcess> SimProcess::start(const std::filesystem::path& directory,
     if (!known && access.record().process_count >= sim::most_processes)
       return fail(ErrorKind::infeasible, fmt::format("GPU {}", seat->gpu),
                   fmt::format("{} processes are on it, and no more fit", sim::most_processes));
+    if (!known && refused_by_mode(access.record(), identity))
+      return fail(ErrorKind::infeasible, fmt::format("GPU {}", seat->gpu),
+                  "its compute mode allows no further process",
+                  "set the compute mode to default with nvmlDeviceSetComputeMode");
     sim::GpuRecord& next = access.draft();
     next.processes[known.value_or(next.process_count)] = {identity, seat->compute, 0, 0};
     if (!known) ++next.process_count;

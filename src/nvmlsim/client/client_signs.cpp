@@ -5,13 +5,14 @@
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "nvmlsim/gpu_rules.hpp"
+#include "nvmlsim/monitors_abi.hpp"
 
 namespace cleave::sim {
 
 namespace {
 
 constexpr std::string_view xid_prefix = "xid-", action_prefix = "recovery-action-",
-                           errors_name = "memory-errors";
+                           errors_name = "memory-errors", corrected_name = "corrected-errors";
 constexpr std::int64_t highest_number = 9999;
 constexpr std::uint64_t xid_recovery_action_changed = 154;
 
@@ -46,7 +47,13 @@ std::optional<Target> find_target(const Node& node, const GpuAccess& access, std
   return {};
 }
 
-void count_error(GpuCell& cell, const Target& target) {
+void count_error(GpuCell& cell, const Target& target, bool corrected) {
+  if (corrected) {
+    ++cell.corrected;
+    ++cell.corrected_ever;
+    return;
+  }
+  ++cell.errors_ever;
   if (target.gpu_instance == nvml::no_instance) {
     ++cell.errors;
   } else if (cell.errors_on.exchange(target.compute_serial) == target.compute_serial) {
@@ -64,6 +71,7 @@ std::optional<GivenSign> parse_sign(std::string_view text) {
   if (const auto number = number_after(action_prefix, text))
     return GivenSign{HealthSign::recovery_action, *number};
   if (text == errors_name) return GivenSign{HealthSign::memory_errors, 0};
+  if (text == corrected_name) return GivenSign{HealthSign::memory_errors, 0, true};
   return {};
 }
 
@@ -71,7 +79,8 @@ std::vector<SimFaultRow> sign_rows() {
   return {{"xid-13", "the driver reports an Xid, here 13; any number can be given"},
           {"recovery-action-1",
            "the driver asks for this recovery action, here a reset, and reports an Xid 154"},
-          {errors_name, "the driver counts an uncorrected memory error"}};
+          {errors_name, "the driver counts an uncorrected memory error, and reports it"},
+          {corrected_name, "the driver counts a memory error that ECC corrected, and reports it"}};
 }
 
 Result<void> give_sign(Node& node, std::uint32_t gpu, const GivenSign& sign,
@@ -90,11 +99,15 @@ Result<void> give_sign(Node& node, std::uint32_t gpu, const GivenSign& sign,
       return fail(ErrorKind::bad_usage, place,
                   "a recovery action is of the GPU, not of an instance");
     if (sign.sign == HealthSign::recovery_action) access.cell().recovery_action = sign.number;
-    if (sign.sign == HealthSign::memory_errors) count_error(access.cell(), target);
+    if (sign.sign == HealthSign::memory_errors) count_error(access.cell(), target, sign.corrected);
   }
   if (sign.sign == HealthSign::xid)
     node.report_event(gpu,
                       {nvml::event_xid, sign.number, target.gpu_instance, target.compute_instance});
+  if (sign.sign == HealthSign::memory_errors)
+    node.report_event(
+        gpu, {sign.corrected ? nvml::event_corrected_error : nvml::event_uncorrected_error, 0,
+              target.gpu_instance, target.compute_instance});
   if (sign.sign == HealthSign::recovery_action)
     node.report_event(gpu, {nvml::event_xid, xid_recovery_action_changed});
   return {};
@@ -102,7 +115,7 @@ Result<void> give_sign(Node& node, std::uint32_t gpu, const GivenSign& sign,
 
 void end_signs(GpuCell& cell) {
   cell.recovery_action = 0;
-  cell.errors = cell.errors_on = cell.errors_there = 0;
+  cell.corrected = cell.errors = cell.errors_on = cell.errors_there = 0;
 }
 
 }  // namespace cleave::sim

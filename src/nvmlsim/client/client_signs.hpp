@@ -16,6 +16,7 @@ namespace cleave::sim {
 struct GivenSign {
   HealthSign sign{};
   std::uint32_t number = 0;
+  bool corrected = false;  // of memory errors
 };
 /// "xid-94"; also Xids that are in no table. Nothing where it is none of these signs.
 [[nodiscard]] std::optional<GivenSign> parse_sign(std::string_view text);

@@ -79,7 +79,7 @@ Return nvmlGpuInstanceGetComputeInstanceProfileInfoV(GpuInstance instance, std::
         if (info == nullptr || engine_profile != engines_shared) return invalid_argument;
         const bool third = info->version == version_word<ComputeInstanceProfileInfo3>(3);
         if (!third && info->version != version_word<ComputeInstanceProfileInfo2>(2))
-          return argument_version_mismatch;
+          return invalid_argument;
         const ComputeProfile* profile = nullptr;
         const Return found = find_compute_profile(access, slot, number, profile);
         if (found != success) return found;
@@ -101,6 +101,7 @@ Return nvmlGpuInstanceGetComputeInstanceRemainingCapacity(GpuInstance instance,
                                                           std::uint32_t* count) {
   return on_instance_privileged(
       instance, [&](const Call&, GpuAccess& access, std::uint32_t, std::size_t slot) {
+        if (count == nullptr) return invalid_argument;
         const ComputeProfile* profile = nullptr;
         const Return found = find_compute_profile(access, slot, profile_id, profile);
         if (found != success) return found;
@@ -136,10 +137,7 @@ Return nvmlGpuInstanceCreateComputeInstanceWithPlacement(GpuInstance instance,
                                                          std::uint32_t profile_id,
                                                          const ComputeInstancePlacement* placement,
                                                          ComputeInstance* compute) {
-  if (placement == nullptr) {
-    const Call call;
-    return call.status() == uninitialized ? uninitialized : invalid_argument;
-  }
+  if (placement == nullptr) return wrong_argument();
   return create(instance, profile_id, placement, compute);
 }
 
@@ -173,6 +171,7 @@ Return nvmlGpuInstanceGetComputeInstanceById(GpuInstance instance, std::uint32_t
                                              ComputeInstance* compute) {
   return on_instance_privileged(
       instance, [&](const Call&, GpuAccess& access, std::uint32_t gpu, std::size_t slot) {
+        if (compute == nullptr) return invalid_argument;
         for (const ComputeInstanceRecord& each : access.record().compute_instances)
           if (each.serial != 0 && each.gpu_instance == slot && each.id == id)
             return put(compute, handle_of(gpu, each));

@@ -1,8 +1,6 @@
 // What a GPU or MIG device is: names, UUIDs and numbers; and from GPUs to their MIG devices and
 // back.
 
-#include <unistd.h>
-
 #include "base/format.hpp"
 #include "nvmlsim/exports/exported.hpp"
 #include "nvmlsim/uuid.hpp"
@@ -16,17 +14,10 @@ namespace {
 
 using Slot = std::optional<std::size_t>;
 
-/// The UUID of the compute instance in this slot.
+/// The profile of the GPU instance that the compute instance in this slot is in.
 const Profile& profile_at(const GpuAccess& access, std::size_t slot) {
   const auto parent = access.record().compute_instances[slot].gpu_instance;
   return *placement_of(access.board(), access.record(), parent).profile;
-}
-
-/// The same answer for every existing device.
-template <class Number, class Value>
-Return always(Device device, Number* place, Value value) {
-  return on_device(device,
-                   [&](const Call&, GpuAccess&, std::uint32_t, Slot) { return put(place, value); });
 }
 
 }  // namespace
@@ -56,8 +47,11 @@ Return nvmlDeviceGetMinorNumber(Device device, std::uint32_t* minor) {
 }
 
 Return nvmlDeviceGetIndex(Device device, std::uint32_t* index) {
-  return on_device(device, [&](const Call&, GpuAccess&, std::uint32_t gpu, Slot slot) {
-    return put(index, slot ? *slot : gpu);
+  return on_device(device, [&](const Call& call, GpuAccess& access, std::uint32_t gpu, Slot slot) {
+    if (!slot) return put(index, gpu);
+    const MigIndices& indices = call.node().mig_indices(gpu, access.record());
+    const Slot at = indices.index_of(access.record().compute_instances[*slot].serial);
+    return at ? put(index, *at) : unknown;
   });
 }
 
@@ -116,16 +110,15 @@ Return nvmlDeviceGetMaxMigDeviceCount(Device device, std::uint32_t* count) {
 
 Return nvmlDeviceGetMigDeviceHandleByIndex(Device device, std::uint32_t index, Device* mig) {
   return on_gpu(device, [&](const Call& call, GpuAccess& access, std::uint32_t gpu) {
-    if (mig == nullptr) return invalid_argument;
-    if (access.record().mig_enabled == 0) return not_supported;
-    if (index >= static_cast<std::uint32_t>(access.board().model->compute.value))
+    if (mig == nullptr || index >= static_cast<std::uint32_t>(access.board().model->compute.value))
       return invalid_argument;
-    const ComputeInstanceRecord& compute =
-        access.record().compute_instances[index % instance_slots];
-    if (compute.serial == 0) return not_found;
-    call.hold(gpu, index);
-    *mig = make_handle<Device>(HandleKind::mig_device, gpu, compute.serial);
-    return success;
+    if (access.record().mig_enabled == 0) return not_supported;
+    const GpuRecord& record = access.record();
+    const Slot slot = call.node().mig_indices(gpu, record).slot_of(record, index);
+    if (!slot) return not_found;
+    call.hold(gpu, *slot);
+    return put(mig, make_handle<Device>(HandleKind::mig_device, gpu,
+                                        record.compute_instances[*slot].serial));
   });
 }
 
@@ -164,13 +157,7 @@ Return nvmlDeviceGetAttributes(Device mig, DeviceAttributes* attributes) {
   return nvmlDeviceGetAttributes_v2(mig, attributes);
 }
 
-// Persistence mode is on, so that the driver keeps its state; no display; compute mode "default".
-Return nvmlDeviceGetPersistenceMode(Device device, std::uint32_t* mode) {
-  return always(device, mode, 1);
-}
-Return nvmlDeviceGetComputeMode(Device device, std::uint32_t* mode) {
-  return always(device, mode, 0);
-}
+// There is no display.
 Return nvmlDeviceGetDisplayActive(Device device, std::uint32_t* mode) {
   return always(device, mode, 0);
 }
@@ -178,30 +165,44 @@ Return nvmlDeviceGetDisplayMode(Device device, std::uint32_t* mode) {
   return always(device, mode, 0);
 }
 
-Return nvmlDeviceGetMaxPcieLinkGeneration(Device device, std::uint32_t* generation) {
-  return on_device(device, [&](const Call&, GpuAccess& access, std::uint32_t, Slot) {
-    return put(generation, access.board().row.pcie_generation);
+// There are no virtual GPUs, and the host's memory is addressed as over PCIe.
+Return nvmlDeviceGetVirtualizationMode(Device device, std::uint32_t* mode) {
+  return always(device, mode, 0);
+}
+Return nvmlDeviceGetAddressingMode(Device device, AddressingMode* mode) {
+  return on_device(device, [&](const Call&, GpuAccess&, std::uint32_t, Slot) {
+    if (mode == nullptr) return invalid_argument;
+    if (mode->version != version_word<AddressingMode>(1)) return argument_version_mismatch;
+    mode->mode = 0;
+    return success;
   });
 }
-Return nvmlDeviceGetCurrPcieLinkGeneration(Device device, std::uint32_t* generation) {
-  return nvmlDeviceGetMaxPcieLinkGeneration(device, generation);
+
+/// By architecture, 64 cores in each SM of an A100 or A30, 128 in those of all newer GPUs.
+Return nvmlDeviceGetNumGpuCores(Device device, std::uint32_t* cores) {
+  return on_whole_gpu(device, cores != nullptr, [&](GpuAccess& access, std::uint32_t) {
+    const Board& board = access.board();
+    return put(cores, board.sms * (board.model->architecture == Architecture::ampere ? 64 : 128));
+  });
 }
-Return nvmlDeviceGetMaxPcieLinkWidth(Device device, std::uint32_t* width) {
-  return always(device, width, 16);
-}
-Return nvmlDeviceGetCurrPcieLinkWidth(Device device, std::uint32_t* width) {
-  return always(device, width, 16);
+Return nvmlDeviceGetMemoryBusWidth(Device device, std::uint32_t* bits) {
+  return on_whole_gpu(device, bits != nullptr, [&](GpuAccess& access, std::uint32_t) {
+    return put(bits, access.board().row.memory_bits);
+  });
 }
 
-Return nvmlDeviceGetCpuAffinity(Device device, std::uint32_t size, std::uint64_t* set) {
-  return on_device(device, [&](const Call&, GpuAccess&, std::uint32_t, Slot) {
-    if (set == nullptr || size == 0) return invalid_argument;
-    const long cpus = ::sysconf(_SC_NPROCESSORS_ONLN);
-    std::fill_n(set, size, 0);
-    for (std::uint32_t cpu = 0;
-         cpu < static_cast<std::uint32_t>(std::max(1L, cpus)) && cpu / 64 < size; ++cpu)
-      set[cpu / 64] |= 1ULL << cpu % 64;
-    return success;
+// Invented: both are made of the PCI device's number.
+Return nvmlDeviceGetVbiosVersion(Device device, char* version, std::uint32_t size) {
+  return on_whole_gpu(device, version != nullptr, [&](GpuAccess& access, std::uint32_t) {
+    const std::uint32_t number = access.board().row.pci_device >> 16U;
+    return put_text(fmt::format("{:02X}.{:02X}.00.00.01", number >> 8U, number & 0xffU), version,
+                    size);
+  });
+}
+Return nvmlDeviceGetBoardPartNumber(Device device, char* number, std::uint32_t size) {
+  return on_whole_gpu(device, number != nullptr, [&](GpuAccess& access, std::uint32_t) {
+    return put_text(fmt::format("900-2{:04X}-0000-000", access.board().row.pci_device >> 16U),
+                    number, size);
   });
 }
 

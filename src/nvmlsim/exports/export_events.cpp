@@ -1,4 +1,5 @@
-// Events: Xids, of a GPU or an instance, and that a GPU is unavailable.
+// Events: Xids and memory errors, of a GPU or an instance, changes of MIG instances, and that a GPU
+// is unavailable.
 
 #include "nvmlsim/event_sets.hpp"
 #include "nvmlsim/exports/exported.hpp"
@@ -26,7 +27,8 @@ Return nvmlEventSetCreate(EventSet* set) {
 Return nvmlDeviceRegisterEvents(Device device, std::uint64_t types, EventSet set) {
   return on_gpu(device, [&](const Call& call, GpuAccess&, std::uint32_t gpu) {
     const HandleParts parts = parts_of(set);
-    if (parts.kind != HandleKind::event_set) return invalid_argument;
+    if (parts.kind != HandleKind::event_set || !has_event_set(parts.serial))
+      return invalid_argument;
     if ((types & ~reported_events) != 0) return not_supported;
     return register_events(call.node(), parts.serial, gpu, types) ? success : invalid_argument;
   });

@@ -1,5 +1,4 @@
-// nvmlDeviceGetFieldValues, for power, energy and the recovery action; every other field is not
-// supported.
+// nvmlDeviceGetFieldValues: the fields of a table; every other one is not supported.
 
 #include <time.h>
 
@@ -13,29 +12,60 @@ using enum Return;
 
 namespace {
 
-constexpr std::uint32_t type_u32 = 1, type_u64 = 3;
-constexpr std::uint32_t total_energy = 83;
+constexpr std::uint32_t type_u32 = 1, type_u64 = 3, scope_gpu = 0;
 
-using MilliwattsCall = Return (*)(Device, std::uint32_t*);
+/// How a field is asked for: with one of the functions that give such a number.
+using Call32 = Return (*)(Device, std::uint32_t*);
 struct FieldRow {
   std::uint32_t field;
-  MilliwattsCall ask;
+  Call32 ask;
 };
-constexpr FieldRow power_fields[] = {
+
+Return recovery_action(Device device, std::uint32_t* action) {
+  return on_gpu(device, [&](const Call&, GpuAccess& access, std::uint32_t) {
+    if (is_set(access.cell(), Fault::silent)) return not_supported;
+    return put(action, access.cell().recovery_action.load(std::memory_order_relaxed));
+  });
+}
+
+Return least_power_limit(Device device, std::uint32_t* milliwatts) {
+  std::uint32_t most = 0;
+  return nvmlDeviceGetPowerManagementLimitConstraints(device, milliwatts, &most);
+}
+
+/// Ampere needs a reset for it.
+Return changes_mig_without_reset(Device device, std::uint32_t* does) {
+  return on_gpu(device, [&](const Call&, GpuAccess& access, std::uint32_t) {
+    return put(does, access.board().model->architecture == Architecture::ampere ? 0 : 1);
+  });
+}
+
+Return answers_with_mig_off(Device device, std::uint32_t* does) {
+  return on_gpu(device, [&](const Call&, GpuAccess&, std::uint32_t) { return put(does, 1); });
+}
+
+constexpr FieldRow fields[] = {
+    {1, nvmlDeviceGetDefaultEccMode},                 // ECC now
+    {2, nvmlDeviceGetDefaultEccMode},                 // after a reset
+    {94, nvmlDeviceGetPcieReplayCounter},             //
+    {184, changes_mig_without_reset},                 //
     {185, nvmlDeviceGetPowerUsage},                   // average of a second
     {186, nvmlDeviceGetPowerUsage},                   // now
-    {188, nvmlDeviceGetEnforcedPowerLimit},           // highest limit
+    {187, least_power_limit},                         //
+    {188, nvmlDeviceGetPowerManagementDefaultLimit},  // highest limit
     {189, nvmlDeviceGetPowerManagementDefaultLimit},  //
     {190, nvmlDeviceGetEnforcedPowerLimit},           // current limit
     {192, nvmlDeviceGetPowerManagementLimit},         // requested limit
+    {199, answers_with_mig_off},                      //
+    {field_recovery_action, recovery_action},
 };
 
-Return recovery_action(Device device, std::uint32_t& action) {
-  return on_gpu(device, [&](const Call&, GpuAccess& access, std::uint32_t) {
-    if (is_set(access.cell(), Fault::silent)) return not_supported;
-    action = access.cell().recovery_action.load(std::memory_order_relaxed);
-    return success;
-  });
+constexpr std::uint32_t total_energy = 83;
+
+/// Whether the scope of the field says which part of the GPU is meant: power is that of the GPU
+/// only. For other fields it is not read.
+bool has_scope(std::uint32_t field) {
+  return field >= 185 && field <= 192;
 }
 
 void answer_field(Device device, FieldValue& field) {
@@ -49,18 +79,12 @@ void answer_field(Device device, FieldValue& field) {
     field.answer = nvmlDeviceGetTotalEnergyConsumption(device, &field.value);
     return;
   }
-  if (field.field == field_recovery_action) {
-    std::uint32_t action = 0;
-    field.value_type = type_u32;
-    field.answer = recovery_action(device, action);
-    field.value = action;
-    return;
-  }
-  const auto* row = std::ranges::find(power_fields, field.field, &FieldRow::field);
+  const auto* row = std::ranges::find(fields, field.field, &FieldRow::field);
   field.value_type = type_u32;
-  std::uint32_t milliwatts = 0;
-  field.answer = row == std::end(power_fields) ? not_supported : row->ask(device, &milliwatts);
-  field.value = milliwatts;
+  std::uint32_t value = 0;
+  const bool none = row == std::end(fields) || (has_scope(field.field) && field.scope != scope_gpu);
+  field.answer = none ? not_supported : row->ask(device, &value);
+  field.value = value;
 }
 
 }  // namespace

@@ -26,11 +26,16 @@ bool counts(const GpuAccess& access) {
   return false;
 }
 
+bool is_sample(GpmSample sample) {
+  const HandleParts parts = parts_of(sample);
+  return parts.kind == HandleKind::gpm_sample && has_gpm_sample(parts.serial);
+}
+
 /// Reads the GPU, or the GPU instance in this slot, into the sample.
 Return read_into(GpmSample sample, const GpuAccess& access, std::uint32_t gpu,
                  std::optional<std::size_t> slot) {
   const HandleParts parts = parts_of(sample);
-  if (parts.kind != HandleKind::gpm_sample) return invalid_argument;
+  if (!is_sample(sample)) return invalid_argument;
   if (!counts(access)) return not_supported;
   const std::int64_t now = now_ns();
   const GpmReading reading{gpu, slot ? access.record().gpu_instances[*slot].serial : 0, now,
@@ -90,7 +95,7 @@ Return nvmlGpmMigSampleGet(Device device, std::uint32_t instance_id, GpmSample s
       device,
       [&](const Call& call, GpuAccess& access, std::uint32_t gpu,
           std::optional<std::size_t> compute) {
-        if (compute) return invalid_argument;
+        if (compute || !is_sample(sample)) return invalid_argument;
         if (!counts(access) || access.record().mig_enabled == 0) return not_supported;
         const auto& instances = access.record().gpu_instances;
         for (std::size_t slot = 0; slot < instance_slots; ++slot)

@@ -1,6 +1,6 @@
-// Remapped rows and memory errors. As with drivers, rows are not told where MIG instances are, and
-// memory errors are counted for a whole GPU only while MIG is off, for an instance only in its own
-// caches and shared memories.
+// ECC, remapped rows and memory errors. As with drivers, rows are not told where MIG instances are,
+// and errors since the last reset are counted for a whole GPU only while MIG is off, for an
+// instance only uncorrected ones in its own caches and shared memories.
 
 #include "nvmlsim/exports/exported.hpp"
 #include "nvmlsim/fault_kinds.hpp"
@@ -12,14 +12,44 @@ using enum Return;
 
 namespace {
 
-/// The arguments that are simulated; all others are not supported.
-Return refused(std::uint32_t error_type, std::uint32_t counter_type) {
-  if (error_type > memory_error_uncorrected || counter_type > 1) return invalid_argument;
-  return error_type == memory_error_uncorrected && counter_type == ecc_volatile ? success
-                                                                                : not_supported;
+/// Whether NVML knows such a count.
+bool known(std::uint32_t error_type, std::uint32_t counter_type) {
+  return error_type <= memory_error_uncorrected && counter_type <= ecc_aggregate;
 }
 
+std::uint64_t errors_of(const GpuCell& cell, std::uint32_t error_type, std::uint32_t counter_type) {
+  const auto& corrected = counter_type == ecc_volatile ? cell.corrected : cell.corrected_ever;
+  const auto& uncorrected = counter_type == ecc_volatile ? cell.errors : cell.errors_ever;
+  return (error_type == memory_error_corrected ? corrected : uncorrected)
+      .load(std::memory_order_relaxed);
+}
+
+/// Whether the driver tells of errors on the whole GPU.
+Return told(const GpuAccess& access, std::uint32_t counter_type) {
+  const bool hidden = counter_type == ecc_volatile && access.record().mig_enabled != 0;
+  return hidden || is_set(access.cell(), Fault::silent) ? not_supported : success;
+}
+
+Return rows_told(const GpuAccess& access) {
+  return is_set(access.cell(), Fault::silent) || has_gpu_instances(access.record()) ? not_supported
+                                                                                    : success;
+}
+
+constexpr std::uint32_t banks = 640;  // invented
+
 }  // namespace
+
+Return nvmlDeviceGetEccMode(Device device, std::uint32_t* current, std::uint32_t* pending) {
+  return on_whole_gpu(device, current != nullptr && pending != nullptr,
+                      [&](GpuAccess&, std::uint32_t) {
+                        *current = *pending = 1;
+                        return success;
+                      });
+}
+Return nvmlDeviceGetDefaultEccMode(Device device, std::uint32_t* mode) {
+  return on_whole_gpu(device, mode != nullptr,
+                      [&](GpuAccess&, std::uint32_t) { return put(mode, 1); });
+}
 
 Return nvmlDeviceGetRemappedRows(Device device, std::uint32_t* corrected,
                                  std::uint32_t* uncorrected, std::uint32_t* pending,
@@ -27,23 +57,44 @@ Return nvmlDeviceGetRemappedRows(Device device, std::uint32_t* corrected,
   return on_gpu(device, [&](const Call&, GpuAccess& access, std::uint32_t) {
     if (corrected == nullptr || uncorrected == nullptr || pending == nullptr || failed == nullptr)
       return invalid_argument;
-    if (is_set(access.cell(), Fault::silent) || has_gpu_instances(access.record()))
-      return not_supported;
+    if (const Return no = rows_told(access); no != success) return no;
     *corrected = *uncorrected = 0;
     *pending = is_set(access.cell(), Fault::rows_pending) ? 1 : 0;
     *failed = is_set(access.cell(), Fault::rows_failed) ? 1 : 0;
     return success;
   });
 }
+/// A remapping fails where a bank has no spare row left.
+Return nvmlDeviceGetRowRemapperHistogram(Device device, RowRemapperHistogram* histogram) {
+  return on_whole_gpu(device, histogram != nullptr, [&](GpuAccess& access, std::uint32_t) {
+    if (const Return no = rows_told(access); no != success) return no;
+    const std::uint32_t none = is_set(access.cell(), Fault::rows_failed) ? 1 : 0;
+    *histogram = {banks - none, 0, 0, 0, none};
+    return success;
+  });
+}
 
 Return nvmlDeviceGetTotalEccErrors(Device device, std::uint32_t error_type,
                                    std::uint32_t counter_type, std::uint64_t* count) {
-  return on_gpu(device, [&](const Call&, GpuAccess& access, std::uint32_t) {
-    if (const Return no = refused(error_type, counter_type); no != success) return no;
-    if (is_set(access.cell(), Fault::silent) || access.record().mig_enabled != 0)
-      return not_supported;
-    return put(count, access.cell().errors.load(std::memory_order_relaxed));
-  });
+  return on_whole_gpu(device, known(error_type, counter_type) && count != nullptr,
+                      [&](GpuAccess& access, std::uint32_t) {
+                        const Return answer = told(access, counter_type);
+                        if (answer == success)
+                          *count = errors_of(access.cell(), error_type, counter_type);
+                        return answer;
+                      });
+}
+
+/// A whole GPU's errors are all in its memory.
+Return nvmlDeviceGetDetailedEccErrors(Device device, std::uint32_t error_type,
+                                      std::uint32_t counter_type, EccCounts* counts) {
+  return on_whole_gpu(device, known(error_type, counter_type) && counts != nullptr,
+                      [&](GpuAccess& access, std::uint32_t) {
+                        const Return answer = told(access, counter_type);
+                        if (answer == success)
+                          *counts = {0, 0, errors_of(access.cell(), error_type, counter_type), 0};
+                        return answer;
+                      });
 }
 
 Return nvmlDeviceGetMemoryErrorCounter(Device device, std::uint32_t error_type,
@@ -51,14 +102,37 @@ Return nvmlDeviceGetMemoryErrorCounter(Device device, std::uint32_t error_type,
                                        std::uint64_t* count) {
   return on_device(
       device, [&](const Call&, GpuAccess& access, std::uint32_t, std::optional<std::size_t> slot) {
-        if (const Return no = refused(error_type, counter_type); no != success) return no;
-        GpuCell& cell = access.cell();
-        if (is_set(cell, Fault::silent) || !slot || location != memory_location_sram)
+        if (!known(error_type, counter_type) || location >= memory_locations || count == nullptr)
+          return invalid_argument;
+        const GpuCell& cell = access.cell();
+        if (!slot) {
+          const Return answer = told(access, counter_type);
+          const bool here = location == memory_location_dram;
+          if (answer == success) *count = here ? errors_of(cell, error_type, counter_type) : 0;
+          return answer;
+        }
+        if (is_set(cell, Fault::silent) || error_type != memory_error_uncorrected ||
+            counter_type != ecc_volatile || location != memory_location_sram)
           return not_supported;
         const std::uint64_t serial = access.record().compute_instances[*slot].serial;
         const bool there = cell.errors_on.load(std::memory_order_relaxed) == serial;
         return put(count, there ? cell.errors_there.load(std::memory_order_relaxed) : 0);
       });
+}
+
+Return nvmlDeviceClearEccErrorCounts(Device device, std::uint32_t counter_type) {
+  return on_device(device, [&](const Call& call, GpuAccess& access, std::uint32_t,
+                               std::optional<std::size_t> slot) {
+    if (counter_type > ecc_aggregate) return invalid_argument;
+    if (slot) return not_supported;
+    if (!call.node().privileged()) return no_permission;
+    GpuCell& cell = access.cell();
+    if (counter_type == ecc_aggregate)
+      cell.corrected_ever = cell.errors_ever = 0;
+    else
+      cell.corrected = cell.errors = cell.errors_on = cell.errors_there = 0;
+    return success;
+  });
 }
 
 }  // namespace cleave::nvml

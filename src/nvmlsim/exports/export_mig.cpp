@@ -49,6 +49,12 @@ std::string driver_profile_name(const ProfileFacts& facts) {
   return fmt::format("MIG {}", facts.profile->name);
 }
 
+/// Whether the version word is one of the second or third version, which have one size.
+bool known_version(const GpuInstanceProfileInfo2& place) {
+  return place.version == version_word<GpuInstanceProfileInfo2>(2) ||
+         place.version == version_word<GpuInstanceProfileInfo3>(3);
+}
+
 /// Fills in the second or third version of the structure, by the caller's version word.
 Return put_versioned(const ProfileFacts& facts, GpuInstanceProfileInfo2* place) {
   const GpuInstanceProfileInfo info = describe(facts);
@@ -69,7 +75,6 @@ Return put_versioned(const ProfileFacts& facts, GpuInstanceProfileInfo2* place) 
     put_name(driver_profile_name(facts), place->name);
     return success;
   }
-  if (place->version != version_word<GpuInstanceProfileInfo3>(3)) return argument_version_mismatch;
   const bool graphics = facts.profile->attribute == Attribute::graphics;
   GpuInstanceProfileInfo3 third{
       place->version,
@@ -146,7 +151,7 @@ Return nvmlDeviceGetGpuInstanceProfileInfo(Device device, std::uint32_t number,
 Return nvmlDeviceGetGpuInstanceProfileInfoV(Device device, std::uint32_t number,
                                             GpuInstanceProfileInfo2* info) {
   return on_gpu(device, [&](const Call&, GpuAccess& access, std::uint32_t) {
-    if (info == nullptr) return invalid_argument;
+    if (info == nullptr || !known_version(*info)) return invalid_argument;
     std::size_t profile = 0;
     const Return found = find_profile(access.board(), number, profile);
     return found == success ? put_versioned(access.board().profiles[profile], info) : found;
@@ -156,7 +161,7 @@ Return nvmlDeviceGetGpuInstanceProfileInfoV(Device device, std::uint32_t number,
 Return nvmlDeviceGetGpuInstanceProfileInfoByIdV(Device device, std::uint32_t profile_id,
                                                 GpuInstanceProfileInfo2* info) {
   return on_gpu(device, [&](const Call&, GpuAccess& access, std::uint32_t) {
-    if (info == nullptr) return invalid_argument;
+    if (info == nullptr || !known_version(*info)) return invalid_argument;
     std::size_t profile = 0;
     const Return found = find_profile_id(access.board(), profile_id, profile);
     return found == success ? put_versioned(access.board().profiles[profile], info) : found;
@@ -189,10 +194,11 @@ Return nvmlDeviceGetGpuInstancePossiblePlacements(Device device, std::uint32_t p
   return nvmlDeviceGetGpuInstancePossiblePlacements_v2(device, profile_id, placements, count);
 }
 
+/// With MIG off too, where it is as many as the GPU can have (seen on an H200, driver 580.159.04).
 Return nvmlDeviceGetGpuInstanceRemainingCapacity(Device device, std::uint32_t profile_id,
                                                  std::uint32_t* count) {
   return on_gpu_privileged(device, [&](const Call&, GpuAccess& access, std::uint32_t) {
-    if (const Return mig = need_mig(access); mig != success) return mig;
+    if (count == nullptr) return invalid_argument;
     std::size_t profile = 0;
     const Return found = find_profile_id(access.board(), profile_id, profile);
     return found == success ? put(count, room_for(access.board(), access.record(), profile))
@@ -206,10 +212,7 @@ Return nvmlDeviceCreateGpuInstance(Device device, std::uint32_t profile_id, GpuI
 Return nvmlDeviceCreateGpuInstanceWithPlacement(Device device, std::uint32_t profile_id,
                                                 const GpuInstancePlacement* placement,
                                                 GpuInstance* instance) {
-  if (placement == nullptr) {
-    const Call call;
-    return call.status() == uninitialized ? uninitialized : invalid_argument;
-  }
+  if (placement == nullptr) return wrong_argument();
   return create(device, profile_id, placement, instance);
 }
 

@@ -1,5 +1,6 @@
-// Memory, processes, power, energy, clocks and temperature.
+// Memory, processes and temperature.
 
+#include <bit>
 #include <cmath>
 
 #include "nvmlsim/energy.hpp"
@@ -51,12 +52,32 @@ bool may_see_all(const Call& call, const GpuAccess& access, Slot slot) {
   return slot || access.record().mig_enabled == 0 || call.node().privileged();
 }
 
+void put_process(const ProcessInfo& from, ProcessInfo1& to) {
+  to = {from.pid, from.used_memory};
+}
+void put_process(const ProcessInfo& from, ProcessInfo& to) {
+  to = from;
+}
+void put_process(const ProcessInfo& from, ProcessDetail& to) {
+  to = {from.pid, from.used_memory, from.gpu_instance_id, from.compute_instance_id, 0};
+}
+
+/// Lists those on the device that was asked for; `count` is the room there is, and then the number
+/// of them.
 template <class Info>
-void put_process(const ProcessInfo& from, Info& to) {
-  if constexpr (std::is_same_v<Info, ProcessInfo>)
-    to = from;
-  else
-    to = {from.pid, from.used_memory};
+Return put_processes(const Call& call, const GpuAccess& access, Slot slot, std::uint32_t& count,
+                     Info* processes) {
+  const std::uint32_t room = count;
+  const GpuRecord& record = access.record();
+  std::uint32_t found = 0;
+  for (std::uint32_t i = 0; i < std::min(record.process_count, most_processes); ++i) {
+    ProcessInfo info;
+    if (!describe_process(call, access, slot, record.processes[i], info)) continue;
+    if (found < room) put_process(info, processes[found]);
+    ++found;
+  }
+  count = found;
+  return found > room ? insufficient_size : success;
 }
 
 template <class Info>
@@ -64,56 +85,30 @@ Return list_processes(Device device, std::uint32_t* count, Info* processes) {
   return on_device(
       device,
       [&](const Call& call, GpuAccess& access, std::uint32_t, Slot slot) {
-        if (count == nullptr) return invalid_argument;
+        if (count == nullptr || (*count > 0 && processes == nullptr)) return invalid_argument;
         if (!may_see_all(call, access, slot)) return no_permission;
-        const std::uint32_t room = processes == nullptr ? 0 : *count;
-        const GpuRecord& record = access.record();
-        std::uint32_t found = 0;
-        for (std::uint32_t i = 0; i < std::min(record.process_count, most_processes); ++i) {
-          ProcessInfo info;
-          if (!describe_process(call, access, slot, record.processes[i], info)) continue;
-          if (found < room) put_process(info, processes[found]);
-          ++found;
-        }
-        *count = found;
-        return found > room ? insufficient_size : success;
+        return put_processes(call, access, slot, *count, processes);
       },
       Dead::are_taken_out);
 }
 
 /// Graphics and MPS clients: there are none.
 Return list_none(Device device, std::uint32_t* count) {
-  return on_device(device,
-                   [&](const Call&, GpuAccess&, std::uint32_t, Slot) { return put(count, 0); });
-}
-
-std::uint32_t milliwatts(double watts) {
-  return std::isfinite(watts)
-             ? static_cast<std::uint32_t>(std::lround(std::clamp(watts, 0.0, 1e6) * 1000))
-             : 0;
-}
-
-std::uint64_t millijoules(const GpuAccess& access) {
-  const double joules = energy_joules(access.record(), now_ns());
-  return std::isfinite(joules) && joules > 0
-             ? static_cast<std::uint64_t>(std::min(joules, 1e15) * 1000)
-             : 0;
-}
-
-/// Drivers know these for whole GPUs only.
-template <class F>
-Return on_whole_gpu(Device device, F&& f) {
-  return on_device(
-      device,
-      [&](const Call&, GpuAccess& access, std::uint32_t, Slot slot) {
-        return slot ? not_supported : f(access);
-      },
-      Dead::are_taken_out);
+  return always(device, count, 0);
 }
 
 // Invented: a GPU has 30 degrees at idle and 75 at the power cap; it slows down at 90.
 constexpr double idle_celsius = 30, hot_celsius = 75;
-constexpr std::uint32_t slowdown_celsius = 90, shutdown_celsius = 95;
+constexpr int slowdown_celsius = 90, shutdown_celsius = 95;
+constexpr std::uint32_t sensor_gpu = 0, thresholds = 8;
+
+int celsius_of(const GpuAccess& access) {
+  const auto [cap, idle] = power_limits(access.board());
+  const double share = std::clamp((access.record().power_w - idle) / (cap - idle), 0.0, 1.0);
+  return std::isfinite(share)
+             ? static_cast<int>(std::lround(idle_celsius + share * (hot_celsius - idle_celsius)))
+             : 0;
+}
 
 }  // namespace
 
@@ -178,89 +173,66 @@ Return nvmlDeviceGetMPSComputeRunningProcesses_v3(Device device, std::uint32_t* 
   return list_none(device, count);
 }
 
-Return nvmlDeviceGetUtilizationRates(Device device, Utilization* rates) {
-  return on_whole_gpu(device, [&](GpuAccess& access) {
-    if (rates == nullptr) return invalid_argument;
-    if (access.record().mig_enabled != 0) return not_supported;
-    const auto percent =
-        static_cast<std::uint32_t>(std::lround(100 * busy_share(access.board(), access.record())));
-    *rates = {percent, percent / 2};  // memory: invented
-    return success;
-  });
+Return nvmlDeviceGetRunningProcessDetailList(Device device, ProcessDetailList* list) {
+  return on_device(
+      device,
+      [&](const Call& call, GpuAccess& access, std::uint32_t, Slot slot) {
+        if (list == nullptr || list->version != version_word<ProcessDetailList>(1) ||
+            list->mode > processes_all || (list->count > 0 && list->processes == nullptr))
+          return invalid_argument;
+        if (!may_see_all(call, access, slot)) return no_permission;
+        const bool any = list->mode == processes_compute || list->mode == processes_all;
+        return any ? put_processes(call, access, slot, list->count, list->processes)
+                   : put(&list->count, 0);
+      },
+      Dead::are_taken_out);
 }
 
-Return nvmlDeviceGetPowerUsage(Device device, std::uint32_t* place) {
-  return on_whole_gpu(
-      device, [&](GpuAccess& access) { return put(place, milliwatts(access.record().power_w)); });
-}
-Return nvmlDeviceGetTotalEnergyConsumption(Device device, std::uint64_t* place) {
-  return on_whole_gpu(device, [&](GpuAccess& access) { return put(place, millijoules(access)); });
-}
-Return nvmlDeviceGetEnforcedPowerLimit(Device device, std::uint32_t* place) {
-  return on_whole_gpu(device, [&](GpuAccess& access) {
-    return put(place, milliwatts(power_limits(access.board()).cap_w));
-  });
-}
-Return nvmlDeviceGetPowerManagementLimit(Device device, std::uint32_t* place) {
-  return nvmlDeviceGetEnforcedPowerLimit(device, place);
-}
-Return nvmlDeviceGetPowerManagementDefaultLimit(Device device, std::uint32_t* place) {
-  return nvmlDeviceGetEnforcedPowerLimit(device, place);
-}
-Return nvmlDeviceGetPowerManagementLimitConstraints(Device device, std::uint32_t* least,
-                                                    std::uint32_t* most) {
-  return on_whole_gpu(device, [&](GpuAccess& access) {
-    if (least == nullptr || most == nullptr) return invalid_argument;
-    *most = milliwatts(power_limits(access.board()).cap_w);
-    *least = *most / 4;  // invented; an A100 shows 100 of 400 W
+Return nvmlDeviceGetBAR1MemoryInfo(Device device, Bar1Memory* bar1) {
+  return on_device(device, [&](const Call& call, GpuAccess& access, std::uint32_t, Slot slot) {
+    if (bar1 == nullptr) return invalid_argument;
+    if (!may_see_all(call, access, slot)) return no_permission;
+    const Board& board = access.board();
+    const std::uint64_t whole = std::bit_ceil(board.memory_mib + 1) * bytes_per_mib;
+    std::uint64_t total = whole;
+    if (slot) {
+      const auto parent = access.record().compute_instances[*slot].gpu_instance;
+      const Profile& profile = *placement_of(board, access.record(), parent).profile;
+      total = whole * static_cast<std::uint64_t>(profile.memory.value) /
+                  static_cast<std::uint64_t>(board.model->memory_slices.value) -
+              bytes_per_mib;
+    }
+    *bar1 = {total, total, 0};
     return success;
   });
 }
 
 Return nvmlDeviceGetTemperature(Device device, std::uint32_t sensor, std::uint32_t* celsius) {
-  return on_whole_gpu(device, [&](GpuAccess& access) {
-    if (sensor != 0) return invalid_argument;
-    const auto [cap, idle] = power_limits(access.board());
-    const double share = std::clamp((access.record().power_w - idle) / (cap - idle), 0.0, 1.0);
-    return put(celsius, std::isfinite(share)
-                            ? std::lround(idle_celsius + share * (hot_celsius - idle_celsius))
-                            : 0);
+  return on_whole_gpu(
+      device, sensor == sensor_gpu && celsius != nullptr,
+      [&](GpuAccess& access, std::uint32_t) { return put(celsius, celsius_of(access)); });
+}
+Return nvmlDeviceGetTemperatureV(Device device, TemperatureQuery* temperature) {
+  return on_whole_gpu(device, temperature != nullptr && temperature->sensor == sensor_gpu,
+                      [&](GpuAccess& access, std::uint32_t) {
+                        if (temperature->version != version_word<TemperatureQuery>(1))
+                          return argument_version_mismatch;
+                        return put(&temperature->celsius, celsius_of(access));
+                      });
+}
+Return nvmlDeviceGetMarginTemperature(Device device, MarginTemperature* margin) {
+  return on_whole_gpu(device, margin != nullptr, [&](GpuAccess& access, std::uint32_t) {
+    if (margin->version != version_word<MarginTemperature>(1)) return argument_version_mismatch;
+    return put(&margin->celsius, slowdown_celsius - celsius_of(access));
   });
 }
 Return nvmlDeviceGetTemperatureThreshold(Device device, std::uint32_t threshold,
                                          std::uint32_t* celsius) {
-  return on_whole_gpu(device, [&](GpuAccess&) {
-    if (threshold == 0) return put(celsius, shutdown_celsius);
-    return threshold == 1 ? put(celsius, slowdown_celsius) : not_supported;
-  });
-}
-
-Return nvmlDeviceGetMaxClockInfo(Device device, ClockType type, std::uint32_t* mhz) {
-  return on_whole_gpu(device, [&](GpuAccess& access) {
-    if (type > ClockType::video) return invalid_argument;
-    const BoardRow& row = access.board().row;
-    return put(mhz, type == ClockType::memory ? row.memory_mhz : row.sm_mhz);
-  });
-}
-// Invented: the highest clocks while anything runs, else a quarter of the processors' clock.
-Return nvmlDeviceGetClockInfo(Device device, ClockType type, std::uint32_t* mhz) {
-  return on_whole_gpu(device, [&](GpuAccess& access) {
-    if (type > ClockType::video) return invalid_argument;
-    const BoardRow& row = access.board().row;
-    const std::uint32_t sm = access.record().process_count > 0 ? row.sm_mhz : row.sm_mhz / 4;
-    return put(mhz, type == ClockType::memory ? row.memory_mhz : sm);
-  });
-}
-Return nvmlDeviceGetPerformanceState(Device device, std::uint32_t* state) {
-  return on_whole_gpu(device, [&](GpuAccess&) { return put(state, 0); });
-}
-Return nvmlDeviceGetPcieThroughput(Device device, std::uint32_t counter,
-                                   std::uint32_t* kilobytes_per_s) {
-  return on_whole_gpu(device, [&](GpuAccess& access) {
-    if (counter > 1) return invalid_argument;
-    if (access.record().mig_enabled != 0) return not_supported;
-    return put(kilobytes_per_s, 0);
-  });
+  return on_whole_gpu(device, threshold < thresholds && celsius != nullptr,
+                      [&](GpuAccess&, std::uint32_t) {
+                        if (threshold == 0) return put(celsius, shutdown_celsius);
+                        return threshold == 1 ? put(celsius, slowdown_celsius) : not_supported;
+                      });
 }
 
 }  // namespace cleave::nvml

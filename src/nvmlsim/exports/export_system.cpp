@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <string>
 
 #include "base/format.hpp"
@@ -17,29 +18,12 @@ using enum Return;
 namespace {
 
 // The version of a driver that has all of this interface.
-constexpr std::string_view driver_version = "580.65.06";
+constexpr std::string_view driver_version = "580.65.06", driver_branch = "r580_00";
 constexpr std::string_view nvml_version = "13.580.65.06";
 constexpr int cuda_version = 13000;
 
-std::string bus_id(std::uint32_t gpu) {
-  return fmt::format("00000000:{:02X}:00.0", gpu + 1);
-}
-
 std::string serial_number(const Uuid& uuid) {
   return fmt::format("{:013}", uuid.high % 10'000'000'000'000U);
-}
-
-template <class F>
-Return find_gpu(Device* device, F&& is_it) {
-  const Call call;
-  if (call.status() != success) return call.status();
-  if (device == nullptr) return invalid_argument;
-  for (std::uint32_t gpu = 0; gpu < call.node().gpus(); ++gpu) {
-    if (!is_it(call.node().cell(gpu), gpu)) continue;
-    const GpuAccess access(call.node(), gpu);
-    return access.status() == success ? put(device, gpu_handle(gpu)) : access.status();
-  }
-  return not_found;
 }
 
 Return find_mig_device(const Uuid& uuid, Device* device) {
@@ -132,9 +116,9 @@ Return nvmlSystemGetCudaDriverVersion_v2(int* version) {
 }
 
 Return nvmlSystemGetProcessName(std::uint32_t pid, char* name, std::uint32_t size) {
-  if (name == nullptr || size == 0) return invalid_argument;
   const Call call;
   if (call.status() == uninitialized) return uninitialized;
+  if (name == nullptr || size == 0) return invalid_argument;
   const int file = ::open(fmt::format("/proc/{}/cmdline", pid).c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return not_found;
   std::array<char, 1024> bytes{};
@@ -143,6 +127,41 @@ Return nvmlSystemGetProcessName(std::uint32_t pid, char* name, std::uint32_t siz
   if (length <= 0) return not_found;
   const std::string_view program(bytes.data());  // up to the zero after the first word
   return put_text(program.substr(0, size - 1), name, size);
+}
+
+// Neither bridges of several GPUs, nor S-class units, nor GPUs that are kept from NVML.
+Return nvmlSystemGetHicVersion(std::uint32_t* count, void*) {
+  const Call call;
+  return call.status() == uninitialized ? uninitialized : put(count, 0);
+}
+Return nvmlUnitGetCount(std::uint32_t* count) {
+  return nvmlSystemGetHicVersion(count, nullptr);
+}
+Return nvmlGetExcludedDeviceCount(std::uint32_t* count) {
+  return nvmlSystemGetHicVersion(count, nullptr);
+}
+
+Return nvmlSystemGetDriverBranch(DriverBranch* branch, std::uint32_t size) {
+  const Call call;
+  if (call.status() == uninitialized) return uninitialized;
+  if (branch == nullptr) return invalid_argument;
+  if (branch->version != version_word<DriverBranch>(1)) return argument_version_mismatch;
+  return put_text(driver_branch, branch->branch.data(), std::min(size, version_size));
+}
+
+Return nvmlDeviceGetGspFirmwareVersion(Device device, char* version) {
+  constexpr std::uint32_t room = 64;
+  return on_whole_gpu(device, version != nullptr, [&](GpuAccess&, std::uint32_t) {
+    return put_text(driver_version, version, room);
+  });
+}
+Return nvmlDeviceGetGspFirmwareMode(Device device, std::uint32_t* enabled,
+                                    std::uint32_t* by_default) {
+  return on_whole_gpu(device, enabled != nullptr && by_default != nullptr,
+                      [&](GpuAccess&, std::uint32_t) {
+                        *enabled = *by_default = 1;
+                        return success;
+                      });
 }
 
 Return nvmlDeviceGetCount_v2(std::uint32_t* count) {
@@ -165,33 +184,38 @@ Return nvmlDeviceGetHandleByIndex(std::uint32_t index, Device* device) {
 }
 
 Return nvmlDeviceGetHandleByUUID(const char* uuid, Device* device) {
-  if (uuid == nullptr || device == nullptr) return invalid_argument;
+  if (uuid == nullptr || device == nullptr) return wrong_argument();
   if (const auto mig = parse_uuid("MIG-", uuid)) return find_mig_device(*mig, device);
   const auto gpu = parse_uuid("GPU-", uuid);
   return find_gpu(device,
                   [&](const GpuCell& cell, std::uint32_t) { return gpu && cell.uuid == *gpu; });
 }
 
-Return nvmlDeviceGetHandleByPciBusId_v2(const char* wanted, Device* device) {
-  if (wanted == nullptr) return invalid_argument;
-  // With or without a domain of four or eight digits.
-  const auto short_form = [](std::string_view text) {
-    const auto domain = text.size() > 7 ? text.find(':') : std::string_view::npos;
-    std::string lower(domain == std::string_view::npos ? text : text.substr(domain + 1));
-    for (char& letter : lower)
-      if (letter >= 'A' && letter <= 'F') letter = static_cast<char>(letter + 32);
-    return lower;
+Return nvmlDeviceGetHandleByUUIDV(const UuidQuery* uuid, Device* device) {
+  if (uuid == nullptr || device == nullptr) return wrong_argument();
+  const Call call;
+  if (call.status() != success) return call.status();
+  if (uuid->version != version_word<UuidQuery>(1)) return argument_version_mismatch;
+  if (uuid->type == uuid_as_text) {
+    const char* text = uuid->value.data();
+    return nvmlDeviceGetHandleByUUID(std::string(text, ::strnlen(text, uuid->value.size())).c_str(),
+                                     device);
+  }
+  if (uuid->type != uuid_as_bytes) return invalid_argument;
+  const auto half = [&](std::size_t begin) {
+    std::uint64_t bits = 0;
+    for (std::size_t i = begin; i < begin + 8; ++i)
+      bits = bits << 8 | static_cast<unsigned char>(uuid->value[i]);
+    return bits;
   };
-  const std::string asked = short_form(wanted);
-  return find_gpu(
-      device, [&](const GpuCell&, std::uint32_t gpu) { return short_form(bus_id(gpu)) == asked; });
-}
-Return nvmlDeviceGetHandleByPciBusId(const char* wanted, Device* device) {
-  return nvmlDeviceGetHandleByPciBusId_v2(wanted, device);
+  const Uuid asked{half(0), half(8)};
+  const Return gpu =
+      find_gpu(device, [&](const GpuCell& cell, std::uint32_t) { return cell.uuid == asked; });
+  return gpu == not_found ? find_mig_device(asked, device) : gpu;
 }
 
 Return nvmlDeviceGetHandleBySerial(const char* serial, Device* device) {
-  if (serial == nullptr) return invalid_argument;
+  if (serial == nullptr) return wrong_argument();
   return find_gpu(device, [&](const GpuCell& cell, std::uint32_t) {
     return serial_number(cell.uuid) == serial;
   });
@@ -201,31 +225,6 @@ Return nvmlDeviceGetSerial(Device device, char* serial, std::uint32_t size) {
   return on_gpu(device, [&](const Call&, GpuAccess& access, std::uint32_t) {
     return put_text(serial_number(access.cell().uuid), serial, size);
   });
-}
-
-Return nvmlDeviceGetPciInfo_v3(Device device, PciInfo* pci) {
-  return on_gpu(device, [&](const Call&, GpuAccess& access, std::uint32_t gpu) {
-    if (pci == nullptr) return invalid_argument;
-    *pci = {};
-    const std::string id = bus_id(gpu);
-    put_name(id.substr(4), pci->bus_id_legacy);
-    put_name(id, pci->bus_id);
-    pci->bus = gpu + 1;
-    pci->pci_device_id = access.board().row.pci_device;
-    pci->pci_subsystem_id = 0x000010de;
-    return success;
-  });
-}
-// The older structures are the beginning of the newer one; the rest of them is reserved.
-Return nvmlDeviceGetPciInfo_v2(Device device, void* pci) {
-  if (pci == nullptr) return invalid_argument;
-  PciInfo newer{};
-  const Return answer = nvmlDeviceGetPciInfo_v3(device, &newer);
-  if (answer == success) std::memcpy(pci, &newer, offsetof(PciInfo, bus_id));
-  return answer;
-}
-Return nvmlDeviceGetPciInfo(Device device, void* pci) {
-  return nvmlDeviceGetPciInfo_v2(device, pci);
 }
 
 }  // namespace cleave::nvml

@@ -1,30 +1,18 @@
-// What the library exports, and that the docs list what it does not do.
+// What the library exports, and the page of docs/ that lists it.
 
 #include <elf.h>
 
+#include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <set>
 
 #include "base/places_test.hpp"
-#include "nvmlsim/exports/unsupported.hpp"
+#include "nvmlsim/exports/function_rows_test.hpp"
 #include "nvmlsim/library_test.hpp"
 
 namespace cleave::sim {
 namespace {
-
-constexpr const char* unsupported_names[] = {
-#define CLEAVE_TEST_NAME(name) #name,
-    CLEAVE_NVML_UNSUPPORTED(CLEAVE_TEST_NAME)
-#undef CLEAVE_TEST_NAME
-};
-
-constexpr const char* supported_names[] = {
-#define CLEAVE_TEST_NAME(name, parameters) #name,
-    CLEAVE_NVML_NEEDED(CLEAVE_TEST_NAME) CLEAVE_NVML_OPTIONAL(CLEAVE_TEST_NAME)
-        CLEAVE_NVML_OTHERS(CLEAVE_TEST_NAME)
-#undef CLEAVE_TEST_NAME
-            "nvmlErrorString",
-};
 
 std::string text_of(const std::filesystem::path& file) {
   std::ifstream in(file, std::ios::binary);
@@ -60,10 +48,11 @@ std::set<std::string> exported_names(const std::string& elf) {
 }
 
 TEST(Exports, AreTheFunctionsOfNvmlAndNothingElse) {
-  std::set<std::string> expected(std::begin(supported_names), std::end(supported_names));
-  expected.insert(std::begin(unsupported_names), std::end(unsupported_names));
-  EXPECT_EQ(expected.size(), std::size(supported_names) + std::size(unsupported_names))
-      << "a name twice";
+  std::set<std::string> expected{"nvmlErrorString"}, all;
+  for (const nvml::FunctionRow& row : nvml::function_rows()) {
+    EXPECT_TRUE(all.insert(row.name).second) << row.name << " twice";
+    if (row.state != nvml::FunctionState::absent) expected.insert(row.name);
+  }
   const std::set<std::string> there = exported_names(text_of(library_file()));
   for (const std::string& name : expected)
     EXPECT_TRUE(there.contains(name)) << name << " is missing";
@@ -71,21 +60,66 @@ TEST(Exports, AreTheFunctionsOfNvmlAndNothingElse) {
     EXPECT_TRUE(expected.contains(name)) << name << " is exported";
 }
 
-TEST(Exports, WhatIsNotSupportedSaysSo) {
-  for (const char* name : unsupported_names) {
-    using Call = nvml::Return (*)(void*, void*, void*);
-    const auto call = reinterpret_cast<Call>(::dlsym(library_handle(), name));
-    ASSERT_NE(call, nullptr) << name;
-    EXPECT_EQ(call(nullptr, nullptr, nullptr), nvml::Return::not_supported) << name;
+/// The names without "nvml", as a paragraph of code words.
+std::string listed(nvml::FunctionState state) {
+  constexpr std::size_t width = 100;
+  std::string text, line;
+  for (const nvml::FunctionRow& row : nvml::function_rows()) {
+    if (row.state != state) continue;
+    const std::string word = fmt::format("`{}`", row.name.substr(4));
+    if (!line.empty() && line.size() + word.size() + 3 > width) {
+      text += line + ",\n";
+      line.clear();
+    }
+    line += (line.empty() ? "" : ", ") + word;
   }
+  return text + line + ".\n";
 }
 
+std::size_t count_of(nvml::FunctionState state) {
+  const auto rows = nvml::function_rows();
+  return static_cast<std::size_t>(std::ranges::count(rows, state, &nvml::FunctionRow::state));
+}
+
+std::string page_of_functions() {
+  using enum nvml::FunctionState;
+  return fmt::format(
+      R"(# Functions of the simulated NVML
+
+What the library of [simulated GPUs](simulated-gpus.md) does with each function of NVML up to API
+version 13 ("nvml" in front of each name). This page is made from the library's own tables
+(`tools/update-docs.sh`); tests compare both. Every exported function but those for the versions of
+NVML and CUDA answers UNINITIALIZED before `nvmlInit`, then INVALID_ARGUMENT for a wrong handle or a
+missing pointer, and only then NOT_SUPPORTED.
+
+## Real
+
+These {} answer from the state of the node, or change it; `ErrorString` is one more. Which answers
+are invented is said in [simulated GPUs](simulated-gpus.md#what-is-inferred-or-invented).
+
+{}
+## Not supported
+
+These {} are exported and answer NOT_SUPPORTED: virtual GPUs, NVLink, confidential computing, fans,
+units, accounting, and what GPUs of these models do not have.
+
+{}
+## Absent
+
+These {} are not exported, as in older drivers, so that programs fall back to older functions.
+
+{})",
+      count_of(real), listed(real), count_of(unsupported), listed(unsupported), count_of(absent),
+      listed(absent));
+}
+
+// With CLEAVE_WRITE_DOCS the page is written.
 TEST(Exports, AreListedInTheDocs) {
-  const std::string page =
-      text_of(std::filesystem::path(source_dir()) / "docs" / "simulated-gpus.md");
-  for (const char* name : unsupported_names)
-    EXPECT_NE(page.find(std::string("`") + (name + 4) + "`"), std::string::npos)
-        << name << " is not among the functions that docs/simulated-gpus.md names as not supported";
+  const auto page = std::filesystem::path(source_dir()) / "docs" / "nvml-functions.md";
+  if (std::getenv("CLEAVE_WRITE_DOCS") != nullptr)
+    std::ofstream(page, std::ios::binary) << page_of_functions();
+  EXPECT_EQ(text_of(page), page_of_functions())
+      << "to write it: CLEAVE_WRITE_DOCS=1 nvmlsim_test --gtest_filter=Exports.*";
 }
 
 }  // namespace

@@ -1,328 +1,258 @@
 #pragma once
-// Functions of NVML that the simulated library exports without supporting them: each returns
-// NOT_SUPPORTED. They let programs load that are linked against the real library or look functions
-// up. Names only: NVIDIA's NVML API reference, up to API version 13.
+// Functions of NVML that the simulated library does not support. Most are exported and answer
+// NOT_SUPPORTED, which lets programs load that are linked against the real library. Those that
+// replace an older function are not exported where the older one is supported: a program that finds
+// the newer one would not ask the older. Source: NVIDIA's NVML API reference, API version 13.
+//
+// X(name, shape), with one letter for each argument: D a GPU or MIG device, G a GPU instance, P a
+// pointer that must be given, o one that need not be, # anything else.
 
 // clang-format off
 // System and units.
 #define CLEAVE_NVML_UNSUPPORTED_SYSTEM(X) \
-  X(nvmlSystemGetHicVersion) \
-  X(nvmlSystemGetTopologyGpuSet) \
-  X(nvmlSystemGetConfComputeCapabilities) \
-  X(nvmlSystemGetConfComputeState) \
-  X(nvmlSystemGetConfComputeGpusReadyState) \
-  X(nvmlSystemSetConfComputeGpusReadyState) \
-  X(nvmlSystemGetConfComputeKeyRotationThresholdInfo) \
-  X(nvmlSystemSetConfComputeKeyRotationThresholdInfo) \
-  X(nvmlSystemGetConfComputeSettings) \
-  X(nvmlSystemGetNvlinkBwMode) \
-  X(nvmlSystemSetNvlinkBwMode) \
-  X(nvmlSystemGetDriverBranch) \
-  X(nvmlSystemEventSetCreate) \
-  X(nvmlSystemEventSetFree) \
-  X(nvmlSystemRegisterEvents) \
-  X(nvmlSystemEventSetWait) \
-  X(nvmlUnitGetCount) \
-  X(nvmlUnitGetHandleByIndex) \
-  X(nvmlUnitGetUnitInfo) \
-  X(nvmlUnitGetLedState) \
-  X(nvmlUnitSetLedState) \
-  X(nvmlUnitGetPsuInfo) \
-  X(nvmlUnitGetTemperature) \
-  X(nvmlUnitGetFanSpeedInfo) \
-  X(nvmlUnitGetDevices) \
-  X(nvmlGetExcludedDeviceCount) \
-  X(nvmlGetExcludedDeviceInfoByIndex) \
-  X(nvmlGetBlacklistDeviceCount) \
-  X(nvmlGetBlacklistDeviceInfoByIndex) \
-  X(nvmlSetVgpuVersion) \
-  X(nvmlGetVgpuVersion)
+  X(nvmlSystemGetConfComputeCapabilities, "P") \
+  X(nvmlSystemGetConfComputeState, "P") \
+  X(nvmlSystemGetConfComputeGpusReadyState, "P") \
+  X(nvmlSystemSetConfComputeGpusReadyState, "#") \
+  X(nvmlSystemGetConfComputeKeyRotationThresholdInfo, "P") \
+  X(nvmlSystemSetConfComputeKeyRotationThresholdInfo, "P") \
+  X(nvmlSystemGetConfComputeSettings, "P") \
+  X(nvmlSystemGetNvlinkBwMode, "P") \
+  X(nvmlSystemSetNvlinkBwMode, "#") \
+  X(nvmlSystemEventSetCreate, "P") \
+  X(nvmlSystemEventSetFree, "P") \
+  X(nvmlSystemRegisterEvents, "P") \
+  X(nvmlSystemEventSetWait, "P") \
+  X(nvmlUnitGetHandleByIndex, "#P") \
+  X(nvmlUnitGetUnitInfo, "#P") \
+  X(nvmlUnitGetLedState, "#P") \
+  X(nvmlUnitSetLedState, "##") \
+  X(nvmlUnitGetPsuInfo, "#P") \
+  X(nvmlUnitGetTemperature, "##P") \
+  X(nvmlUnitGetFanSpeedInfo, "#P") \
+  X(nvmlUnitGetDevices, "#Po") \
+  X(nvmlGetExcludedDeviceInfoByIndex, "#P") \
+  X(nvmlGetBlacklistDeviceCount, "P") \
+  X(nvmlGetBlacklistDeviceInfoByIndex, "#P") \
+  X(nvmlSetVgpuVersion, "P") \
+  X(nvmlGetVgpuVersion, "PP")
 
 // Board, bus and topology.
 #define CLEAVE_NVML_UNSUPPORTED_BOARD(X) \
-  X(nvmlDeviceGetBoardId) \
-  X(nvmlDeviceGetBoardPartNumber) \
-  X(nvmlDeviceGetMultiGpuBoard) \
-  X(nvmlDeviceGetHandleByUUIDV) \
-  X(nvmlDeviceGetC2cModeInfoV) \
-  X(nvmlDeviceGetPciInfoExt) \
-  X(nvmlDeviceGetInforomVersion) \
-  X(nvmlDeviceGetInforomImageVersion) \
-  X(nvmlDeviceGetInforomConfigurationChecksum) \
-  X(nvmlDeviceValidateInforom) \
-  X(nvmlDeviceGetLastBBXFlushTime) \
-  X(nvmlDeviceGetVbiosVersion) \
-  X(nvmlDeviceGetBridgeChipInfo) \
-  X(nvmlDeviceGetBAR1MemoryInfo) \
-  X(nvmlDeviceGetBusType) \
-  X(nvmlDeviceGetGpuMaxPcieLinkGeneration) \
-  X(nvmlDeviceGetPcieSpeed) \
-  X(nvmlDeviceGetPcieLinkMaxSpeed) \
-  X(nvmlDeviceGetPcieReplayCounter) \
-  X(nvmlDeviceGetIrqNum) \
-  X(nvmlDeviceGetNumGpuCores) \
-  X(nvmlDeviceGetMemoryBusWidth) \
-  X(nvmlDeviceGetMemoryAffinity) \
-  X(nvmlDeviceGetCpuAffinityWithinScope) \
-  X(nvmlDeviceSetCpuAffinity) \
-  X(nvmlDeviceClearCpuAffinity) \
-  X(nvmlDeviceGetNumaNodeId) \
-  X(nvmlDeviceGetAddressingMode) \
-  X(nvmlDeviceGetTopologyCommonAncestor) \
-  X(nvmlDeviceGetTopologyNearestGpus) \
-  X(nvmlDeviceGetP2PStatus) \
-  X(nvmlDeviceOnSameBoard) \
-  X(nvmlDeviceGetModuleId) \
-  X(nvmlDeviceGetPlatformInfo) \
-  X(nvmlDeviceGetPdi) \
-  X(nvmlDeviceGetGpuFabricInfo) \
-  X(nvmlDeviceGetGpuFabricInfoV) \
-  X(nvmlDeviceModifyDrainState) \
-  X(nvmlDeviceQueryDrainState) \
-  X(nvmlDeviceRemoveGpu) \
-  X(nvmlDeviceRemoveGpu_v2) \
-  X(nvmlDeviceDiscoverGpus) \
-  X(nvmlDeviceGetAttributesV) \
-  X(nvmlDeviceGetCapabilities) \
-  X(nvmlDeviceGetRepairStatus) \
-  X(nvmlDeviceGetUnrepairableMemoryFlag_v1) \
-  X(nvmlDeviceGetHostname_v1) \
-  X(nvmlDeviceSetHostname_v1) \
-  X(nvmlDeviceGetSramUniqueUncorrectedEccErrorCounts) \
-  X(nvmlDeviceGetGpcMask)
+  X(nvmlDeviceGetC2cModeInfoV, "DP") \
+  X(nvmlDeviceGetInforomVersion, "D#P#") \
+  X(nvmlDeviceGetInforomImageVersion, "DP#") \
+  X(nvmlDeviceGetInforomConfigurationChecksum, "DP") \
+  X(nvmlDeviceValidateInforom, "D") \
+  X(nvmlDeviceGetLastBBXFlushTime, "DPP") \
+  X(nvmlDeviceGetBridgeChipInfo, "DP") \
+  X(nvmlDeviceGetIrqNum, "DP") \
+  X(nvmlDeviceSetCpuAffinity, "D") \
+  X(nvmlDeviceClearCpuAffinity, "D") \
+  X(nvmlDeviceGetNumaNodeId, "DP") \
+  X(nvmlDeviceGetPlatformInfo, "DP") \
+  X(nvmlDeviceGetPdi, "DP") \
+  X(nvmlDeviceGetGpuFabricInfo, "DP") \
+  X(nvmlDeviceGetGpuFabricInfoV, "DP") \
+  X(nvmlDeviceModifyDrainState, "P#") \
+  X(nvmlDeviceQueryDrainState, "PP") \
+  X(nvmlDeviceRemoveGpu, "P") \
+  X(nvmlDeviceRemoveGpu_v2, "P##") \
+  X(nvmlDeviceDiscoverGpus, "P") \
+  X(nvmlDeviceGetCapabilities, "DP") \
+  X(nvmlDeviceGetRepairStatus, "DP") \
+  X(nvmlDeviceGetUnrepairableMemoryFlag_v1, "DP") \
+  X(nvmlDeviceGetHostname_v1, "DP") \
+  X(nvmlDeviceSetHostname_v1, "DP") \
+  X(nvmlDeviceGetSramUniqueUncorrectedEccErrorCounts, "DP")
 
 // Clocks.
 #define CLEAVE_NVML_UNSUPPORTED_CLOCKS(X) \
-  X(nvmlDeviceGetApplicationsClock) \
-  X(nvmlDeviceGetDefaultApplicationsClock) \
-  X(nvmlDeviceSetApplicationsClocks) \
-  X(nvmlDeviceResetApplicationsClocks) \
-  X(nvmlDeviceGetClock) \
-  X(nvmlDeviceGetMaxCustomerBoostClock) \
-  X(nvmlDeviceGetSupportedMemoryClocks) \
-  X(nvmlDeviceGetSupportedGraphicsClocks) \
-  X(nvmlDeviceGetAutoBoostedClocksEnabled) \
-  X(nvmlDeviceSetAutoBoostedClocksEnabled) \
-  X(nvmlDeviceSetDefaultAutoBoostedClocksEnabled) \
-  X(nvmlDeviceSetGpuLockedClocks) \
-  X(nvmlDeviceResetGpuLockedClocks) \
-  X(nvmlDeviceSetMemoryLockedClocks) \
-  X(nvmlDeviceResetMemoryLockedClocks) \
-  X(nvmlDeviceGetGpcClkVfOffset) \
-  X(nvmlDeviceSetGpcClkVfOffset) \
-  X(nvmlDeviceGetGpcClkMinMaxVfOffset) \
-  X(nvmlDeviceGetMemClkVfOffset) \
-  X(nvmlDeviceSetMemClkVfOffset) \
-  X(nvmlDeviceGetMemClkMinMaxVfOffset) \
-  X(nvmlDeviceGetMinMaxClockOfPState) \
-  X(nvmlDeviceGetSupportedPerformanceStates) \
-  X(nvmlDeviceGetClockOffsets) \
-  X(nvmlDeviceSetClockOffsets) \
-  X(nvmlDeviceGetPerformanceModes) \
-  X(nvmlDeviceGetCurrentClockFreqs) \
-  X(nvmlDeviceGetAdaptiveClockInfoStatus) \
-  X(nvmlDeviceGetCurrentClocksThrottleReasons) \
-  X(nvmlDeviceGetSupportedClocksThrottleReasons) \
-  X(nvmlDeviceGetCurrentClocksEventReasons) \
-  X(nvmlDeviceGetSupportedClocksEventReasons) \
-  X(nvmlDeviceGetDynamicPstatesInfo) \
-  X(nvmlDeviceGetPowerState) \
-  X(nvmlDeviceGetViolationStatus)
+  X(nvmlDeviceGetAutoBoostedClocksEnabled, "DPP") \
+  X(nvmlDeviceSetAutoBoostedClocksEnabled, "D#") \
+  X(nvmlDeviceSetDefaultAutoBoostedClocksEnabled, "D##") \
+  X(nvmlDeviceGetGpcClkVfOffset, "DP") \
+  X(nvmlDeviceSetGpcClkVfOffset, "D#") \
+  X(nvmlDeviceGetGpcClkMinMaxVfOffset, "DPP") \
+  X(nvmlDeviceGetMemClkVfOffset, "DP") \
+  X(nvmlDeviceSetMemClkVfOffset, "D#") \
+  X(nvmlDeviceGetMemClkMinMaxVfOffset, "DPP") \
+  X(nvmlDeviceGetClockOffsets, "DP") \
+  X(nvmlDeviceSetClockOffsets, "DP") \
+  X(nvmlDeviceGetPerformanceModes, "DP") \
+  X(nvmlDeviceGetCurrentClockFreqs, "DP") \
+  X(nvmlDeviceGetAdaptiveClockInfoStatus, "DP") \
+  X(nvmlDeviceGetDynamicPstatesInfo, "DP") \
+  X(nvmlDeviceGetViolationStatus, "D#P")
 
 // Power, fans and heat.
 #define CLEAVE_NVML_UNSUPPORTED_POWER(X) \
-  X(nvmlDeviceGetPowerManagementMode) \
-  X(nvmlDeviceSetPowerManagementLimit) \
-  X(nvmlDeviceSetPowerManagementLimit_v2) \
-  X(nvmlDeviceGetPowerSource) \
-  X(nvmlDeviceGetPowerMizerMode_v1) \
-  X(nvmlDeviceSetPowerMizerMode_v1) \
-  X(nvmlDeviceGetFanSpeed) \
-  X(nvmlDeviceGetFanSpeed_v2) \
-  X(nvmlDeviceGetFanSpeedRPM) \
-  X(nvmlDeviceSetFanSpeed_v2) \
-  X(nvmlDeviceSetDefaultFanSpeed_v2) \
-  X(nvmlDeviceGetTargetFanSpeed) \
-  X(nvmlDeviceGetFanControlPolicy_v2) \
-  X(nvmlDeviceSetFanControlPolicy) \
-  X(nvmlDeviceGetMinMaxFanSpeed) \
-  X(nvmlDeviceGetNumFans) \
-  X(nvmlDeviceGetCoolerInfo) \
-  X(nvmlDeviceGetTemperatureV) \
-  X(nvmlDeviceGetMarginTemperature) \
-  X(nvmlDeviceSetTemperatureThreshold) \
-  X(nvmlDeviceGetThermalSettings) \
-  X(nvmlDevicePowerSmoothingActivatePresetProfile) \
-  X(nvmlDevicePowerSmoothingUpdatePresetProfileParam) \
-  X(nvmlDevicePowerSmoothingSetState) \
-  X(nvmlDeviceWorkloadPowerProfileGetProfilesInfo) \
-  X(nvmlDeviceWorkloadPowerProfileGetCurrentProfiles) \
-  X(nvmlDeviceWorkloadPowerProfileSetRequestedProfiles) \
-  X(nvmlDeviceWorkloadPowerProfileClearRequestedProfiles) \
-  X(nvmlDeviceWorkloadPowerProfileUpdateProfiles_v1)
+  X(nvmlDeviceGetPowerSource, "DP") \
+  X(nvmlDeviceGetPowerMizerMode_v1, "DP") \
+  X(nvmlDeviceSetPowerMizerMode_v1, "DP") \
+  X(nvmlDeviceGetFanSpeed, "DP") \
+  X(nvmlDeviceGetFanSpeed_v2, "D#P") \
+  X(nvmlDeviceGetFanSpeedRPM, "DP") \
+  X(nvmlDeviceSetFanSpeed_v2, "D##") \
+  X(nvmlDeviceSetDefaultFanSpeed_v2, "D#") \
+  X(nvmlDeviceGetTargetFanSpeed, "D#P") \
+  X(nvmlDeviceGetFanControlPolicy_v2, "D#P") \
+  X(nvmlDeviceSetFanControlPolicy, "D##") \
+  X(nvmlDeviceGetMinMaxFanSpeed, "DPP") \
+  X(nvmlDeviceGetNumFans, "DP") \
+  X(nvmlDeviceGetCoolerInfo, "DP") \
+  X(nvmlDeviceSetTemperatureThreshold, "D#P") \
+  X(nvmlDeviceGetThermalSettings, "D#P") \
+  X(nvmlDevicePowerSmoothingActivatePresetProfile, "DP") \
+  X(nvmlDevicePowerSmoothingUpdatePresetProfileParam, "DP") \
+  X(nvmlDevicePowerSmoothingSetState, "DP") \
+  X(nvmlDeviceWorkloadPowerProfileGetProfilesInfo, "DP") \
+  X(nvmlDeviceWorkloadPowerProfileGetCurrentProfiles, "DP") \
+  X(nvmlDeviceWorkloadPowerProfileSetRequestedProfiles, "DP") \
+  X(nvmlDeviceWorkloadPowerProfileClearRequestedProfiles, "DP") \
+  X(nvmlDeviceWorkloadPowerProfileUpdateProfiles_v1, "DP")
 
 // Modes.
 #define CLEAVE_NVML_UNSUPPORTED_MODES(X) \
-  X(nvmlDeviceSetPersistenceMode) \
-  X(nvmlDeviceSetComputeMode) \
-  X(nvmlDeviceGetGpuOperationMode) \
-  X(nvmlDeviceSetGpuOperationMode) \
-  X(nvmlDeviceGetDriverModel) \
-  X(nvmlDeviceGetDriverModel_v2) \
-  X(nvmlDeviceSetDriverModel) \
-  X(nvmlDeviceSetAPIRestriction) \
-  X(nvmlDeviceGetAPIRestriction) \
-  X(nvmlDeviceGetGspFirmwareVersion) \
-  X(nvmlDeviceGetGspFirmwareMode) \
-  X(nvmlDeviceSetGpuInstanceMode) \
-  X(nvmlDeviceGetDramEncryptionMode) \
-  X(nvmlDeviceSetDramEncryptionMode) \
-  X(nvmlDeviceGetConfComputeMemSizeInfo) \
-  X(nvmlDeviceSetConfComputeUnprotectedMemSize) \
-  X(nvmlDeviceGetConfComputeProtectedMemoryUsage) \
-  X(nvmlDeviceGetConfComputeGpuCertificate) \
-  X(nvmlDeviceGetConfComputeGpuAttestationReport) \
-  X(nvmlDeviceReadWritePRM_v1) \
-  X(nvmlDeviceReadPRMCounters_v1)
+  X(nvmlDeviceGetGpuOperationMode, "DPP") \
+  X(nvmlDeviceSetGpuOperationMode, "D#") \
+  X(nvmlDeviceGetDriverModel, "DPP") \
+  X(nvmlDeviceGetDriverModel_v2, "DPP") \
+  X(nvmlDeviceSetDriverModel, "D##") \
+  X(nvmlDeviceSetAPIRestriction, "D##") \
+  X(nvmlDeviceGetAPIRestriction, "D#P") \
+  X(nvmlDeviceGetDramEncryptionMode, "DPP") \
+  X(nvmlDeviceSetDramEncryptionMode, "DP") \
+  X(nvmlDeviceGetConfComputeMemSizeInfo, "DP") \
+  X(nvmlDeviceSetConfComputeUnprotectedMemSize, "D#") \
+  X(nvmlDeviceGetConfComputeProtectedMemoryUsage, "DP") \
+  X(nvmlDeviceGetConfComputeGpuCertificate, "DP") \
+  X(nvmlDeviceGetConfComputeGpuAttestationReport, "DP") \
+  X(nvmlDeviceReadWritePRM_v1, "DP") \
+  X(nvmlDeviceReadPRMCounters_v1, "DP")
 
 // Memory errors.
 #define CLEAVE_NVML_UNSUPPORTED_MEMORY(X) \
-  X(nvmlDeviceGetEccMode) \
-  X(nvmlDeviceSetEccMode) \
-  X(nvmlDeviceGetDefaultEccMode) \
-  X(nvmlDeviceClearEccErrorCounts) \
-  X(nvmlDeviceGetDetailedEccErrors) \
-  X(nvmlDeviceGetSramEccErrorStatus) \
-  X(nvmlDeviceGetRetiredPages) \
-  X(nvmlDeviceGetRetiredPages_v2) \
-  X(nvmlDeviceGetRetiredPagesPendingStatus) \
-  X(nvmlDeviceGetRowRemapperHistogram)
+  X(nvmlDeviceSetEccMode, "D#") \
+  X(nvmlDeviceGetSramEccErrorStatus, "DP") \
+  X(nvmlDeviceGetRetiredPages, "D#Po") \
+  X(nvmlDeviceGetRetiredPages_v2, "D#Poo") \
+  X(nvmlDeviceGetRetiredPagesPendingStatus, "DP")
 
 // Utilisation, samples and accounting.
 #define CLEAVE_NVML_UNSUPPORTED_UTILISATION(X) \
-  X(nvmlDeviceGetSamples) \
-  X(nvmlDeviceGetProcessUtilization) \
-  X(nvmlDeviceGetProcessesUtilizationInfo) \
-  X(nvmlDeviceGetRunningProcessDetailList) \
-  X(nvmlDeviceGetEncoderUtilization) \
-  X(nvmlDeviceGetDecoderUtilization) \
-  X(nvmlDeviceGetJpgUtilization) \
-  X(nvmlDeviceGetOfaUtilization) \
-  X(nvmlDeviceGetEncoderCapacity) \
-  X(nvmlDeviceGetEncoderStats) \
-  X(nvmlDeviceGetEncoderSessions) \
-  X(nvmlDeviceGetFBCStats) \
-  X(nvmlDeviceGetFBCSessions) \
-  X(nvmlDeviceGetAccountingMode) \
-  X(nvmlDeviceSetAccountingMode) \
-  X(nvmlDeviceGetAccountingStats) \
-  X(nvmlDeviceGetAccountingPids) \
-  X(nvmlDeviceGetAccountingBufferSize) \
-  X(nvmlDeviceClearAccountingPids) \
-  X(nvmlDeviceClearFieldValues) \
-  X(nvmlDeviceGetSupportedEventTypesV) \
-  X(nvmlGpmQueryIfStreamingEnabled) \
-  X(nvmlGpmSetStreamingEnabled)
+  X(nvmlDeviceGetEncoderCapacity, "D#P") \
+  X(nvmlDeviceGetEncoderSessions, "DPo") \
+  X(nvmlDeviceGetFBCStats, "DP") \
+  X(nvmlDeviceGetFBCSessions, "DPo") \
+  X(nvmlDeviceGetAccountingMode, "DP") \
+  X(nvmlDeviceSetAccountingMode, "D#") \
+  X(nvmlDeviceGetAccountingStats, "D#P") \
+  X(nvmlDeviceGetAccountingPids, "DPo") \
+  X(nvmlDeviceGetAccountingBufferSize, "DP") \
+  X(nvmlDeviceClearAccountingPids, "D") \
+  X(nvmlDeviceClearFieldValues, "D#P") \
+  X(nvmlGpmQueryIfStreamingEnabled, "DP") \
+  X(nvmlGpmSetStreamingEnabled, "D#")
 
 // NVLink.
 #define CLEAVE_NVML_UNSUPPORTED_NVLINK(X) \
-  X(nvmlDeviceGetNvLinkState) \
-  X(nvmlDeviceGetNvLinkVersion) \
-  X(nvmlDeviceGetNvLinkCapability) \
-  X(nvmlDeviceGetNvLinkRemotePciInfo) \
-  X(nvmlDeviceGetNvLinkRemotePciInfo_v2) \
-  X(nvmlDeviceGetNvLinkErrorCounter) \
-  X(nvmlDeviceResetNvLinkErrorCounters) \
-  X(nvmlDeviceSetNvLinkUtilizationControl) \
-  X(nvmlDeviceGetNvLinkUtilizationControl) \
-  X(nvmlDeviceGetNvLinkUtilizationCounter) \
-  X(nvmlDeviceFreezeNvLinkUtilizationCounter) \
-  X(nvmlDeviceResetNvLinkUtilizationCounter) \
-  X(nvmlDeviceGetNvLinkRemoteDeviceType) \
-  X(nvmlDeviceSetNvLinkDeviceLowPowerThreshold) \
-  X(nvmlDeviceGetNvlinkSupportedBwModes) \
-  X(nvmlDeviceGetNvlinkBwMode) \
-  X(nvmlDeviceSetNvlinkBwMode) \
-  X(nvmlDeviceGetNvLinkInfo)
+  X(nvmlDeviceGetNvLinkState, "D#P") \
+  X(nvmlDeviceGetNvLinkVersion, "D#P") \
+  X(nvmlDeviceGetNvLinkCapability, "D##P") \
+  X(nvmlDeviceGetNvLinkRemotePciInfo, "D#P") \
+  X(nvmlDeviceGetNvLinkRemotePciInfo_v2, "D#P") \
+  X(nvmlDeviceGetNvLinkErrorCounter, "D##P") \
+  X(nvmlDeviceResetNvLinkErrorCounters, "D#") \
+  X(nvmlDeviceSetNvLinkUtilizationControl, "D##P#") \
+  X(nvmlDeviceGetNvLinkUtilizationControl, "D##P") \
+  X(nvmlDeviceGetNvLinkUtilizationCounter, "D##PP") \
+  X(nvmlDeviceFreezeNvLinkUtilizationCounter, "D###") \
+  X(nvmlDeviceResetNvLinkUtilizationCounter, "D##") \
+  X(nvmlDeviceGetNvLinkRemoteDeviceType, "D#P") \
+  X(nvmlDeviceSetNvLinkDeviceLowPowerThreshold, "DP") \
+  X(nvmlDeviceGetNvlinkSupportedBwModes, "DP") \
+  X(nvmlDeviceGetNvlinkBwMode, "DP") \
+  X(nvmlDeviceSetNvlinkBwMode, "DP") \
+  X(nvmlDeviceGetNvLinkInfo, "DP")
 
 // Virtual GPUs.
 #define CLEAVE_NVML_UNSUPPORTED_VIRTUAL(X) \
-  X(nvmlDeviceGetVirtualizationMode) \
-  X(nvmlDeviceSetVirtualizationMode) \
-  X(nvmlDeviceGetHostVgpuMode) \
-  X(nvmlDeviceGetGridLicensableFeatures) \
-  X(nvmlDeviceGetGridLicensableFeatures_v2) \
-  X(nvmlDeviceGetGridLicensableFeatures_v3) \
-  X(nvmlDeviceGetGridLicensableFeatures_v4) \
-  X(nvmlDeviceGetVgpuHeterogeneousMode) \
-  X(nvmlDeviceSetVgpuHeterogeneousMode) \
-  X(nvmlDeviceGetVgpuTypeSupportedPlacements) \
-  X(nvmlDeviceGetVgpuTypeCreatablePlacements) \
-  X(nvmlDeviceGetVgpuCapabilities) \
-  X(nvmlDeviceSetVgpuCapabilities) \
-  X(nvmlDeviceGetSupportedVgpus) \
-  X(nvmlDeviceGetCreatableVgpus) \
-  X(nvmlDeviceGetActiveVgpus) \
-  X(nvmlDeviceGetVgpuMetadata) \
-  X(nvmlDeviceGetVgpuUtilization) \
-  X(nvmlDeviceGetVgpuInstancesUtilizationInfo) \
-  X(nvmlDeviceGetVgpuProcessUtilization) \
-  X(nvmlDeviceGetVgpuProcessesUtilizationInfo) \
-  X(nvmlDeviceGetVgpuSchedulerLog) \
-  X(nvmlDeviceGetVgpuSchedulerState) \
-  X(nvmlDeviceGetVgpuSchedulerCapabilities) \
-  X(nvmlDeviceSetVgpuSchedulerState) \
-  X(nvmlDeviceGetPgpuMetadataString) \
-  X(nvmlGetVgpuCompatibility) \
-  X(nvmlGetVgpuDriverCapabilities) \
-  X(nvmlVgpuTypeGetClass) \
-  X(nvmlVgpuTypeGetName) \
-  X(nvmlVgpuTypeGetGpuInstanceProfileId) \
-  X(nvmlVgpuTypeGetDeviceID) \
-  X(nvmlVgpuTypeGetFramebufferSize) \
-  X(nvmlVgpuTypeGetNumDisplayHeads) \
-  X(nvmlVgpuTypeGetResolution) \
-  X(nvmlVgpuTypeGetLicense) \
-  X(nvmlVgpuTypeGetFrameRateLimit) \
-  X(nvmlVgpuTypeGetMaxInstances) \
-  X(nvmlVgpuTypeGetMaxInstancesPerVm) \
-  X(nvmlVgpuTypeGetMaxInstancesPerGpuInstance) \
-  X(nvmlVgpuTypeGetBAR1Info) \
-  X(nvmlVgpuTypeGetCapabilities) \
-  X(nvmlVgpuInstanceGetVmID) \
-  X(nvmlVgpuInstanceGetUUID) \
-  X(nvmlVgpuInstanceGetVmDriverVersion) \
-  X(nvmlVgpuInstanceGetFbUsage) \
-  X(nvmlVgpuInstanceGetLicenseStatus) \
-  X(nvmlVgpuInstanceGetLicenseInfo) \
-  X(nvmlVgpuInstanceGetLicenseInfo_v2) \
-  X(nvmlVgpuInstanceGetType) \
-  X(nvmlVgpuInstanceGetFrameRateLimit) \
-  X(nvmlVgpuInstanceGetEccMode) \
-  X(nvmlVgpuInstanceGetEncoderCapacity) \
-  X(nvmlVgpuInstanceSetEncoderCapacity) \
-  X(nvmlVgpuInstanceGetEncoderStats) \
-  X(nvmlVgpuInstanceGetEncoderSessions) \
-  X(nvmlVgpuInstanceGetFBCStats) \
-  X(nvmlVgpuInstanceGetFBCSessions) \
-  X(nvmlVgpuInstanceGetGpuInstanceId) \
-  X(nvmlVgpuInstanceGetGpuPciId) \
-  X(nvmlVgpuInstanceGetMdevUUID) \
-  X(nvmlVgpuInstanceGetMetadata) \
-  X(nvmlVgpuInstanceGetPlacementId) \
-  X(nvmlVgpuInstanceGetRuntimeStateSize) \
-  X(nvmlVgpuInstanceGetAccountingMode) \
-  X(nvmlVgpuInstanceGetAccountingPids) \
-  X(nvmlVgpuInstanceGetAccountingStats) \
-  X(nvmlVgpuInstanceClearAccountingPids) \
-  X(nvmlGpuInstanceGetCreatableVgpus) \
-  X(nvmlGpuInstanceGetActiveVgpus) \
-  X(nvmlGpuInstanceGetVgpuTypeCreatablePlacements) \
-  X(nvmlGpuInstanceGetVgpuHeterogeneousMode) \
-  X(nvmlGpuInstanceSetVgpuHeterogeneousMode) \
-  X(nvmlGpuInstanceGetVgpuSchedulerState) \
-  X(nvmlGpuInstanceSetVgpuSchedulerState) \
-  X(nvmlGpuInstanceGetVgpuSchedulerLog)
+  X(nvmlDeviceSetVirtualizationMode, "D#") \
+  X(nvmlDeviceGetHostVgpuMode, "DP") \
+  X(nvmlDeviceGetGridLicensableFeatures, "DP") \
+  X(nvmlDeviceGetGridLicensableFeatures_v2, "DP") \
+  X(nvmlDeviceGetGridLicensableFeatures_v3, "DP") \
+  X(nvmlDeviceGetGridLicensableFeatures_v4, "DP") \
+  X(nvmlDeviceGetVgpuHeterogeneousMode, "DP") \
+  X(nvmlDeviceSetVgpuHeterogeneousMode, "DP") \
+  X(nvmlDeviceGetVgpuTypeSupportedPlacements, "D#P") \
+  X(nvmlDeviceGetVgpuTypeCreatablePlacements, "D#P") \
+  X(nvmlDeviceGetVgpuCapabilities, "D#P") \
+  X(nvmlDeviceSetVgpuCapabilities, "D##") \
+  X(nvmlDeviceGetSupportedVgpus, "DPo") \
+  X(nvmlDeviceGetCreatableVgpus, "DPo") \
+  X(nvmlDeviceGetActiveVgpus, "DPo") \
+  X(nvmlDeviceGetVgpuMetadata, "DoP") \
+  X(nvmlDeviceGetVgpuUtilization, "D#oPo") \
+  X(nvmlDeviceGetVgpuInstancesUtilizationInfo, "DP") \
+  X(nvmlDeviceGetVgpuProcessUtilization, "D#Po") \
+  X(nvmlDeviceGetVgpuProcessesUtilizationInfo, "DP") \
+  X(nvmlDeviceGetVgpuSchedulerLog, "DP") \
+  X(nvmlDeviceGetVgpuSchedulerState, "DP") \
+  X(nvmlDeviceGetVgpuSchedulerCapabilities, "DP") \
+  X(nvmlDeviceSetVgpuSchedulerState, "DP") \
+  X(nvmlDeviceGetPgpuMetadataString, "DoP") \
+  X(nvmlGetVgpuCompatibility, "PPP") \
+  X(nvmlGetVgpuDriverCapabilities, "#P") \
+  X(nvmlVgpuTypeGetClass, "#PP") \
+  X(nvmlVgpuTypeGetName, "#PP") \
+  X(nvmlVgpuTypeGetGpuInstanceProfileId, "#P") \
+  X(nvmlVgpuTypeGetDeviceID, "#PP") \
+  X(nvmlVgpuTypeGetFramebufferSize, "#P") \
+  X(nvmlVgpuTypeGetNumDisplayHeads, "#P") \
+  X(nvmlVgpuTypeGetResolution, "##PP") \
+  X(nvmlVgpuTypeGetLicense, "#P#") \
+  X(nvmlVgpuTypeGetFrameRateLimit, "#P") \
+  X(nvmlVgpuTypeGetMaxInstances, "D#P") \
+  X(nvmlVgpuTypeGetMaxInstancesPerVm, "#P") \
+  X(nvmlVgpuTypeGetMaxInstancesPerGpuInstance, "P") \
+  X(nvmlVgpuTypeGetBAR1Info, "#P") \
+  X(nvmlVgpuTypeGetCapabilities, "##P") \
+  X(nvmlVgpuInstanceGetVmID, "#P#P") \
+  X(nvmlVgpuInstanceGetUUID, "#P#") \
+  X(nvmlVgpuInstanceGetVmDriverVersion, "#P#") \
+  X(nvmlVgpuInstanceGetFbUsage, "#P") \
+  X(nvmlVgpuInstanceGetLicenseStatus, "#P") \
+  X(nvmlVgpuInstanceGetLicenseInfo, "#P") \
+  X(nvmlVgpuInstanceGetLicenseInfo_v2, "#P") \
+  X(nvmlVgpuInstanceGetType, "#P") \
+  X(nvmlVgpuInstanceGetFrameRateLimit, "#P") \
+  X(nvmlVgpuInstanceGetEccMode, "#P") \
+  X(nvmlVgpuInstanceGetEncoderCapacity, "#P") \
+  X(nvmlVgpuInstanceSetEncoderCapacity, "##") \
+  X(nvmlVgpuInstanceGetEncoderStats, "#Poo") \
+  X(nvmlVgpuInstanceGetEncoderSessions, "#Po") \
+  X(nvmlVgpuInstanceGetFBCStats, "#P") \
+  X(nvmlVgpuInstanceGetFBCSessions, "#Po") \
+  X(nvmlVgpuInstanceGetGpuInstanceId, "#P") \
+  X(nvmlVgpuInstanceGetGpuPciId, "#PP") \
+  X(nvmlVgpuInstanceGetMdevUUID, "#P#") \
+  X(nvmlVgpuInstanceGetMetadata, "#oP") \
+  X(nvmlVgpuInstanceGetPlacementId, "#P") \
+  X(nvmlVgpuInstanceGetRuntimeStateSize, "#P") \
+  X(nvmlVgpuInstanceGetAccountingMode, "#P") \
+  X(nvmlVgpuInstanceGetAccountingPids, "#Po") \
+  X(nvmlVgpuInstanceGetAccountingStats, "##P") \
+  X(nvmlVgpuInstanceClearAccountingPids, "#") \
+  X(nvmlGpuInstanceGetCreatableVgpus, "GP") \
+  X(nvmlGpuInstanceGetActiveVgpus, "GP") \
+  X(nvmlGpuInstanceGetVgpuTypeCreatablePlacements, "GP") \
+  X(nvmlGpuInstanceGetVgpuHeterogeneousMode, "GP") \
+  X(nvmlGpuInstanceSetVgpuHeterogeneousMode, "GP") \
+  X(nvmlGpuInstanceGetVgpuSchedulerState, "GP") \
+  X(nvmlGpuInstanceSetVgpuSchedulerState, "GP") \
+  X(nvmlGpuInstanceGetVgpuSchedulerLog, "GP")
 
 #define CLEAVE_NVML_UNSUPPORTED(X) \
   CLEAVE_NVML_UNSUPPORTED_SYSTEM(X) \
@@ -334,4 +264,26 @@
   CLEAVE_NVML_UNSUPPORTED_UTILISATION(X) \
   CLEAVE_NVML_UNSUPPORTED_NVLINK(X) \
   CLEAVE_NVML_UNSUPPORTED_VIRTUAL(X)
+
+// Not exported: X(name).
+#define CLEAVE_NVML_ABSENT(X) \
+  X(nvmlDeviceGetAccountingStats_v2) X(nvmlDeviceGetAdaptiveTgpModeInfo_v1) \
+  X(nvmlDeviceGetBBXTimeData_v1) X(nvmlDeviceGetBankRemapperStatus_v1) \
+  X(nvmlDeviceGetClkMonStatus) X(nvmlDeviceGetGpuFabricInfo_v4) X(nvmlDeviceGetGpuUptime_v1) \
+  X(nvmlDeviceGetMemoryLimits_v1) X(nvmlDeviceGetNvLinkInfo_v3) \
+  X(nvmlDeviceGetNvLinkTelemetrySamples_v1) X(nvmlDeviceGetNvlinkNvlePrivateInfo_v1) \
+  X(nvmlDeviceGetNvlinkRemapTableInfo_v1) X(nvmlDeviceGetRemappedRows_v2) \
+  X(nvmlDeviceGetVgpuSchedulerLog_v2) X(nvmlDeviceGetVgpuSchedulerState_v2) \
+  X(nvmlDeviceLockNvlinkRemapTable_v1) X(nvmlDevicePerfMetricsGetSamples_v1) \
+  X(nvmlDeviceSetAdaptiveTgpMode_v1) X(nvmlDeviceSetMemoryLimits_v1) \
+  X(nvmlDeviceSetNvlinkBwModeAsync_v1) X(nvmlDeviceSetNvlinkNvleReady_v1) \
+  X(nvmlDeviceSetRusdSettings_v1) X(nvmlDeviceSetVgpuSchedulerState_v2) \
+  X(nvmlDeviceSetupNvlinkNvleEncryptionKey_v1) X(nvmlDeviceVgpuForceGspUnload) \
+  X(nvmlEventSetGetContextCount_v1) X(nvmlEventSetGetContextData_v1) \
+  X(nvmlEventSetGetContextInfo_v1) X(nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1) \
+  X(nvmlEventSetRegisterGpuOperationalEvents_v1) X(nvmlEventSetWait_v3) \
+  X(nvmlGpuInstanceGetVgpuSchedulerLog_v2) X(nvmlGpuInstanceGetVgpuSchedulerState_v2) \
+  X(nvmlGpuInstanceSetVgpuSchedulerState_v2) X(nvmlSystemGetCPER_v1) \
+  X(nvmlSystemGetConfComputeSettings_v2) X(nvmlVgpuTypeGetFbReservation) \
+  X(nvmlVgpuTypeGetGspHeapSize)
 // clang-format on

@@ -1,0 +1,105 @@
+#pragma once
+// For the tests of this folder: every function of NVML as a row, with its state in the simulated
+// library and the kinds of its arguments. The docs' list of functions is made of these rows, and
+// the tests of errors walk them.
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "nvmlsim/exports/unsupported.hpp"
+#include "nvmlsim/monitors_abi.hpp"
+
+namespace cleave::nvml {
+
+/// What the simulated library does with a function.
+enum class FunctionState : std::uint8_t { real, unsupported, absent };
+
+/// A function of NVML. Its shape has one letter for each argument: D a GPU or MIG device, G a GPU
+/// instance, C a compute instance, E an event set, S a GPM sample, P a pointer that must be given,
+/// o one that need not be, # anything else.
+struct FunctionRow {
+  std::string name;
+  FunctionState state;
+  std::string shape;
+  /// Bytes that the arguments point to; 0 where there is no pointer or that is not known.
+  std::vector<std::size_t> sizes = {};
+};
+
+template <class T>
+constexpr char letter_of() {
+  if constexpr (std::is_same_v<T, Device>) return 'D';
+  if constexpr (std::is_same_v<T, GpuInstance>) return 'G';
+  if constexpr (std::is_same_v<T, ComputeInstance>) return 'C';
+  if constexpr (std::is_same_v<T, EventSet>) return 'E';
+  if constexpr (std::is_same_v<T, GpmSample>) return 'S';
+  return std::is_pointer_v<T> ? 'P' : '#';
+}
+
+template <class T>
+constexpr std::size_t size_behind() {
+  using Target = std::remove_cv_t<std::remove_pointer_t<T>>;
+  if constexpr (letter_of<T>() != 'P' || std::is_void_v<Target> || std::is_same_v<Target, char>)
+    return 0;
+  else
+    return sizeof(Target);
+}
+
+/// The shape and the sizes that follow from a function's type.
+template <class F>
+struct ShapeOf;
+template <class... T>
+struct ShapeOf<Return(T...)> {
+  static std::string text() { return {letter_of<T>()...}; }
+  static std::vector<std::size_t> sizes() { return {size_behind<T>()...}; }
+};
+
+/// Pointers to lists that need not be given where only their length is asked for: the argument's
+/// number in all functions whose names begin so.
+struct OptionalList {
+  std::string_view functions;
+  std::size_t argument;
+};
+inline constexpr auto optional_lists = std::to_array<OptionalList>({
+    {"nvmlSystemGetHicVersion", 1},
+    {"nvmlSystemGetTopologyGpuSet", 2},
+    {"nvmlDeviceGetTopologyNearestGpus", 3},
+    {"nvmlDeviceGetComputeRunningProcesses", 2},
+    {"nvmlDeviceGetGraphicsRunningProcesses", 2},
+    {"nvmlDeviceGetMPSComputeRunningProcesses", 2},
+    {"nvmlDeviceGetProcessUtilization", 1},
+    {"nvmlDeviceGetSamples", 5},
+    {"nvmlDeviceGetSupportedMemoryClocks", 2},
+    {"nvmlDeviceGetSupportedGraphicsClocks", 3},
+    {"nvmlDeviceGetGpuInstancePossiblePlacements", 2},
+    {"nvmlGpuInstanceGetComputeInstancePossiblePlacements", 2},
+});
+
+/// By name.
+inline std::vector<FunctionRow> function_rows() {
+  std::vector<FunctionRow> rows;
+#define CLEAVE_TEST_ROW(name, parameters)                                         \
+  rows.push_back({#name, FunctionState::real, ShapeOf<Return parameters>::text(), \
+                  ShapeOf<Return parameters>::sizes()});
+  CLEAVE_NVML_NEEDED(CLEAVE_TEST_ROW)
+  CLEAVE_NVML_OPTIONAL(CLEAVE_TEST_ROW)
+  CLEAVE_NVML_OTHERS(CLEAVE_TEST_ROW)
+  CLEAVE_NVML_MONITORS(CLEAVE_TEST_ROW)
+#undef CLEAVE_TEST_ROW
+  for (FunctionRow& row : rows)
+    for (const OptionalList& list : optional_lists)
+      if (row.name.starts_with(list.functions)) row.shape[list.argument] = 'o';
+#define CLEAVE_TEST_ROW(name, shape) rows.push_back({#name, FunctionState::unsupported, shape});
+  CLEAVE_NVML_UNSUPPORTED(CLEAVE_TEST_ROW)
+#undef CLEAVE_TEST_ROW
+#define CLEAVE_TEST_ROW(name) rows.push_back({#name, FunctionState::absent, ""});
+  CLEAVE_NVML_ABSENT(CLEAVE_TEST_ROW)
+#undef CLEAVE_TEST_ROW
+  std::ranges::sort(rows, {}, &FunctionRow::name);
+  return rows;
+}
+
+}  // namespace cleave::nvml
