@@ -31,11 +31,11 @@ void print(std::uint64_t count, const SeededDaemon::Counts& all) {
       "lost, {} "
       "instances of others, {} changes of scheduler, {} services, {} leases given back, {} "
       "submissions sent again of which {} had been taken, {} "
-      "jobs out of time, {} signs of health\n",
+      "jobs out of time, {} signs of health, {} plans\n",
       count, all.steps, all.submitted, all.finished, all.failed, all.cancelled, all.attempts,
       all.deaths, all.power_losses, all.early, all.lost, all.moved, all.handed_over, all.retried,
       all.refused_writes, all.gpu_losses, all.foreign, all.schedulers, all.services, all.given_back,
-      all.sent_again, all.taken_before, all.out_of_time, all.signs);
+      all.sent_again, all.taken_before, all.out_of_time, all.signs, all.plans);
 }
 
 /// Laws hold easily where nothing happens.
@@ -59,7 +59,8 @@ void expect_all_happened(const SeededDaemon::Counts& all) {
                                  all.sent_again - all.taken_before,
                                  all.taken_before,
                                  all.out_of_time,
-                                 all.signs})
+                                 all.signs,
+                                 all.plans})
     EXPECT_GT(each, 0U);
 }
 
@@ -102,6 +103,7 @@ TEST(DaemonSeeds, NothingIsLost) {
     all.taken_before += one.taken_before;
     all.out_of_time += one.out_of_time;
     all.signs += one.signs;
+    all.plans += one.plans;
   }
   print(count, all);
   if (count >= 100) expect_all_happened(all);
