@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "api/plan_documents.hpp"
 #include "api/time_text.hpp"
 #include "base/format.hpp"
 #include "base/record_json.hpp"
@@ -257,6 +258,85 @@ Json to_json(const ApiStatus& status) {
 }
 Result<ApiStatus> read_status(const Json& document, const std::string& place) {
   return read_one<ApiStatus>(document, place);
+}
+
+namespace {
+
+Json instance_json(const Geometry& geometry, const InstanceEntry& instance) {
+  const Placement& where = geometry[instance.placement];
+  Json json{{"profile", where.profile->name}, {"start", where.start}};
+  if (instance.workload) json["workload"] = *instance.workload;
+  if (!instance.movable) json["movable"] = false;
+  if (!instance.owned) json["owned"] = false;
+  return json;
+}
+
+/// As much of the format as a daemon's fleet has.
+Json fleet_json(const FleetFile& file) {
+  Json gpus = Json::array(), waiting = Json::array();
+  for (const GpuEntry& gpu : file.gpus) {
+    const Geometry& geometry = file.geometries[gpu.geometry];
+    Json instances = Json::array();
+    for (const InstanceEntry& each : gpu.instances)
+      instances.push_back(instance_json(geometry, each));
+    gpus.push_back(
+        {{"name", gpu.name}, {"model", geometry.model().key}, {"instances", std::move(instances)}});
+  }
+  for (const WaitingEntry& each : file.waiting) {
+    Json json{{"workload", each.workload}};
+    if (const auto* profile = std::get_if<ByProfile>(&each.request.wanted))
+      json["profile"] = profile->profile;
+    if (const auto* size = std::get_if<BySize>(&each.request.wanted)) {
+      json["memory_mib"] = size->memory.value;
+      json["compute_slices"] = size->compute.value;
+    }
+    waiting.push_back(std::move(json));
+  }
+  return {{"gpus", std::move(gpus)}, {"waiting", std::move(waiting)}};
+}
+
+}  // namespace
+
+Json to_json(const ApiFleet& fleet, const FleetFile& file) {
+  Json json = record_json<AnswerForm>(fleet);
+  json["fleet"] = fleet_json(file);
+  return json;
+}
+Result<ApiFleet> read_fleet(const Json& document, const std::string& place) {
+  return read_one<ApiFleet>(document, place);
+}
+
+Json to_json(const PlanOrder& order) {
+  Json json = record_json<AnswerForm>(order);
+  // What has become of a move is not the order's.
+  for (Json& move : json["moves"])
+    for (const char* key : {"state", "why_not"}) move.erase(key);
+  return json;
+}
+Result<PlanOrder> read_plan_order(const Json& document, const std::string& place) {
+  std::optional<Error> error;
+  JsonReader in(document, place, error);
+  PlanOrder order;
+  read_record<SubmissionForm>(in, order);
+  if (order.within < std::chrono::seconds(1))
+    in.refuse("within_s", "a plan needs a second at least", "leave it out for an hour");
+  for (std::size_t i = 0; i < order.moves.size(); ++i) {
+    const PlannedMove& move = order.moves[i];
+    if (move.from.gpu.empty()) in.refuse(fmt::format("moves[{}].from", i), "it is missing");
+    if (move.to.gpu.empty()) in.refuse(fmt::format("moves[{}].to", i), "it is missing");
+  }
+  if (error) return std::unexpected(*error);
+  return order;
+}
+
+Json to_json(const LivePlan& plan) {
+  return record_json<AnswerForm>(plan);
+}
+Result<LivePlan> read_live_plan(const Json& document, const std::string& place) {
+  return read_one<LivePlan>(document, place);
+}
+Result<std::vector<LivePlan>> read_live_plans(const Json& document, const std::string& place) {
+  return read_list<LivePlan>(document, place, "plans");
 }
 
 Json error_document(const Error& error) {

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "api/plan_documents.hpp"
 #include "api/time_text.hpp"
 #include "base/json.hpp"
 #include "base/random.hpp"
@@ -416,6 +417,50 @@ TEST(OtherAnswers, AreReadAsTheyAreWritten) {
   EXPECT_EQ(status->jobs.queued, 2);
   EXPECT_TRUE(status->you.operates && status->simulated && !status->paused);
   EXPECT_EQ(status->troubles, std::vector<std::string>{"disk full"});
+}
+
+TEST(Plans, AreReadAsTheyAreWritten) {
+  PlanOrder order{"compact", seconds(90), {}};
+  order.moves.push_back({2, 12, {"GPU-a", "3g.20gb", 0}, {"GPU-b", "3g.20gb", 4}, {}, {}, 0});
+  const auto same = read_plan_order(to_json(order), "plan");
+  ASSERT_TRUE(same) << same.error().text();
+  EXPECT_EQ(*same, order);
+  LivePlan plan;
+  plan.number = 3;
+  plan.kind = "compact";
+  plan.state = PlanState::stopped;
+  plan.why = "its time is up";
+  plan.ended = Instant{seconds(5)};
+  plan.moves = order.moves;
+  plan.moves[0].state = MovePhase::left;
+  plan.moves[0].why_not = "it runs on GPU 2";
+  plan.frees = {"GPU-a"};
+  plan.freed = 0;
+  Json document = to_json(plan);
+  document["new"] = 1;
+  const auto again = read_live_plan(document, "answer");
+  ASSERT_TRUE(again) << again.error().text();
+  EXPECT_EQ(*again, plan);
+  EXPECT_EQ(read_live_plans({{"plans", {document}}}, "answer")->size(), 1U);
+}
+
+TEST(Plans, ThatAreWrongAreRefusedWithTheirPlace) {
+  const auto why = [](const char* text) {
+    const auto read = read_plan_order(Json::parse(text), "plan");
+    return read ? std::string() : read.error().text();
+  };
+  EXPECT_EQ(why(R"({"kind":"compact","moves":[]})"), "") << "whether it moves anything is another";
+  for (const auto& [text, part] : std::vector<std::pair<const char*, const char*>>{
+           {R"({"moves":[]})", "kind"},
+           {R"({"kind":"compact","moves":[],"more":1})", "more"},
+           {R"({"kind":"compact","within_s":0})", "within_s"},
+           {R"({"kind":"compact","moves":[{"wave":0}]})", "moves[0].wave"},
+           {R"({"kind":"compact","moves":[{"wave":1,"job":1}]})", "from"},
+           {R"({"kind":"compact","moves":[{"wave":1,"job":1,
+               "from":{"gpu":"","profile":"a","start":0},
+               "to":{"gpu":"0","profile":"a","start":0}}]})",
+            "gpu"}})
+    EXPECT_NE(why(text).find(part), std::string::npos) << text << ": " << why(text);
 }
 
 TEST(Errors, KeepTheirKindOverTheSocket) {

@@ -10,6 +10,7 @@
 #include "control/loop/health_keeper.hpp"
 #include "control/loop/lease_keeper.hpp"
 #include "control/loop/listing.hpp"
+#include "control/loop/plan_keeper.hpp"
 #include "control/loop/startup.hpp"
 #include "control/loop/step_taker.hpp"
 #include "control/loop/user_requests.hpp"
@@ -43,6 +44,7 @@ struct Control::Parts {
                  std::move(doors.look_up_owner)),
         steps(clock, settings, node, brain, lifecycle, gpus, launcher),
         rebuild(clock, settings, node, book, brain, lifecycle, gpus),
+        plans(clock, settings, node, book, brain, lifecycle),
         leases(clock, node, book, brain, lifecycle),
         users(clock, settings, node, book, brain, lifecycle, exempt, health),
         disk(clock, settings, node, book, retention, lifecycle, doors.runner,
@@ -75,6 +77,7 @@ struct Control::Parts {
   AttemptLauncher launcher;
   StepTaker steps;
   EngineRebuild rebuild;
+  PlanKeeper plans;
   LeaseKeeper leases;
   UserRequests users;
   DiskKeeper disk;
@@ -155,7 +158,10 @@ Result<void> Control::Parts::begin(Doors& doors) {
   node.users = stored.users;
   health.recall(stored, rebooted);
   doubt_clock(doors.store, *contents);
+  const std::optional<LivePlan> plan = contents->plan;
+  node.last_plan = contents->last_plan;
   Startup(node, book, lifecycle, processes, rebooted).take(std::move(*contents), *found);
+  if (plan) plans.recall(*plan);
   disk.begin();
   recall_faults(stored);
   return {};
@@ -277,7 +283,9 @@ bool Control::Parts::round() {
   leases.heed_work();
   lifecycle.take_timers();
   brain.wake();
-  rebuild.step();
+  do {
+    rebuild.step();
+  } while (plans.step());
   brain.settle();
   leases.take_promises();
   steps.destroy_idle_instances();
@@ -338,6 +346,18 @@ Result<void> Control::drain(GpuId gpu, bool drained, Moment now) {
 void Control::pause(bool paused, Moment now) {
   parts_->advance(now);
   parts_->users.pause(paused);
+}
+
+Result<std::int64_t> Control::begin_plan(const PlanOrder& order, const std::string& by,
+                                         Moment now) {
+  parts_->advance(now);
+  return parts_->plans.begin(order, by);
+}
+
+Result<void> Control::change_plan(std::int64_t number, PlanChange change, const std::string& by,
+                                  Moment now) {
+  parts_->advance(now);
+  return parts_->plans.change(number, change, by);
 }
 
 Result<void> Control::set_scheduler(const std::string& spec, Moment now) {
@@ -415,6 +435,14 @@ std::vector<PredictionErrors> Control::prediction_errors(std::optional<std::uint
 
 std::vector<GpuStatus> Control::gpus() const {
   return parts_->listing.gpus();
+}
+
+LiveFleet Control::live_fleet() const {
+  return parts_->plans.fleet();
+}
+
+const LivePlan* Control::plan() const {
+  return parts_->node.plan ? &*parts_->node.plan : nullptr;
 }
 
 const std::string& Control::scheduler() const {

@@ -97,6 +97,12 @@ class Control {
   [[nodiscard]] Result<Purged> purge(std::span<const JobNumber> jobs, bool only_say, Moment now);
   [[nodiscard]] Result<void> drain(GpuId gpu, bool drained, Moment now);
   void pause(bool paused, Moment now);
+  /// Has a plan carried out, and returns its number. One is at a time.
+  [[nodiscard]] Result<std::int64_t> begin_plan(const PlanOrder& order, const std::string& by,
+                                                Moment now);
+  /// Of the plan that is being carried out.
+  [[nodiscard]] Result<void> change_plan(std::int64_t number, PlanChange change,
+                                         const std::string& by, Moment now);
   [[nodiscard]] Result<void> set_scheduler(const std::string& spec, Moment now);
   /// Settings as after a reload; those that cannot change while the loop runs stay. Returns the
   /// names of those that stayed.
@@ -144,6 +150,10 @@ class Control {
   [[nodiscard]] std::vector<PredictionErrors> prediction_errors(
       std::optional<std::uint32_t> uid) const;
   [[nodiscard]] std::vector<GpuStatus> gpus() const;
+  /// What may be planned with: GPUs that take work, and how each job on them may be moved.
+  [[nodiscard]] LiveFleet live_fleet() const;
+  /// The one that is being carried out; null: none.
+  [[nodiscard]] const LivePlan* plan() const;
   [[nodiscard]] const std::string& scheduler() const;
   [[nodiscard]] bool paused() const;
   /// What is wrong at the moment, one line each: the store does not write, a driver does not

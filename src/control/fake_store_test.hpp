@@ -85,6 +85,7 @@ class FakeStore final : public Store {
                                           std::size_t most) override;
   Result<std::vector<JobRecord>> ended_before(Instant time, std::size_t most) override;
   Result<std::vector<StoredSize>> sizes(JobNumber after, std::int64_t most_bytes) override;
+  Result<std::vector<LivePlan>> plans(std::int64_t before, std::size_t most) override;
   Result<void> forget_events(std::size_t keep) override;
 
  private:
@@ -100,6 +101,7 @@ struct FakeDisk::Memory {
   std::deque<EventRecord> events;
   std::map<std::string, std::string> settings;
   std::map<LearntKey, LearntProfile> learnt;
+  std::map<std::int64_t, LivePlan> plans;
   std::map<std::pair<std::uint32_t, std::string>, JobNumber> keyed;  // by user and key
   std::set<JobNumber> open;                                          // not final
   std::set<std::pair<Instant, JobNumber>> ended;                     // final
@@ -167,6 +169,7 @@ inline void FakeDisk::Memory::apply(const Change& change) {
     else
       settings[key] = value;
   }
+  for (const LivePlan& each : change.batch.plans) plans[each.number] = each;
   for (const LearntProfile& each : change.batch.learnt) learnt[each.key()] = each;
   for (const LearntKey& each : change.batch.unlearnt) learnt.erase(each);
   for (const JobKey& last : change.batch.outdated)
@@ -327,6 +330,10 @@ inline Result<StoreContents> FakeStore::load() {
   for (const auto& [device, instance] : memory.instances) contents.instances.push_back(instance);
   contents.settings = memory.settings;
   for (const auto& [key, each] : memory.learnt) contents.learnt.push_back(each);
+  for (const auto& [number, each] : memory.plans) {
+    if (!each.ended) contents.plan = each;
+    contents.last_plan = number;
+  }
   contents.last_job = memory.last_job;
   contents.last_event = memory.last_event;
   return contents;
@@ -447,6 +454,16 @@ inline Result<std::vector<StoredSize>> FakeStore::sizes(JobNumber after, std::in
     bytes += size.bytes;
   }
   return all;
+}
+
+inline Result<std::vector<LivePlan>> FakeStore::plans(std::int64_t before, std::size_t most) {
+  if (const auto read = disk_->read_or_failed(); !read) return std::unexpected(read.error());
+  std::vector<LivePlan> found;
+  const auto& all = disk_->now_->plans;
+  for (auto each = std::make_reverse_iterator(all.lower_bound(before));
+       each != all.rend() && found.size() < most; ++each)
+    found.push_back(each->second);
+  return found;
 }
 
 inline Result<void> FakeStore::forget_events(std::size_t keep) {

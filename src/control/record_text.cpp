@@ -111,6 +111,7 @@ struct StoreForm {
   static bool omits(const FieldInfo& info) { return !info.always_stored; }
 
   static Json json(Duration time) { return time.count(); }
+  static Json json(Instant time) { return time.time_since_epoch().count(); }
   static Json json(const Request& request) {
     Json json = Json::object();
     add_request(json, request);
@@ -121,6 +122,12 @@ struct StoreForm {
                                     : in.integer_if(key, INT64_MIN, INT64_MAX);
     if (count) time = Duration(*count);
     return count.has_value();
+  }
+  static bool read(JsonReader& in, std::string_view key, const FieldInfo& info, Instant& time) {
+    Duration since{};
+    const bool there = read(in, key, info, since);
+    if (there) time = Instant(since);
+    return there;
   }
   static bool read(JsonReader& in, std::string_view key, const FieldInfo&, Request& request) {
     auto object = in.object_if(key);
@@ -168,6 +175,13 @@ std::string command_text(const JobCommand& command) {
 }
 Result<JobCommand> parse_command(std::string_view text, const std::string& place) {
   return parse_record<JobCommand>(text, place);
+}
+
+std::string plan_text(const LivePlan& plan) {
+  return record_text(plan);
+}
+Result<LivePlan> parse_plan(std::string_view text, const std::string& place) {
+  return parse_record<LivePlan>(text, place);
 }
 
 std::string request_text(const Request& request) {

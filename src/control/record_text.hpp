@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "control/job_record.hpp"
+#include "model/live_plan.hpp"
 
 namespace cleave {
 
@@ -18,6 +19,8 @@ namespace cleave {
 [[nodiscard]] std::string spec_text(const JobSpec& spec);
 [[nodiscard]] std::string request_text(const Request& request);
 [[nodiscard]] std::string command_text(const JobCommand& command);
+/// All but what the store searches by: its number, its state and its end.
+[[nodiscard]] std::string plan_text(const LivePlan& plan);
 [[nodiscard]] std::string instants_text(const std::vector<Instant>& instants);
 
 // And back. `place` names the text in errors: a damaged text, an unknown key, a version that is not
@@ -27,6 +30,7 @@ namespace cleave {
 [[nodiscard]] Result<JobSpec> parse_spec(std::string_view text, const std::string& place);
 [[nodiscard]] Result<Request> parse_request(std::string_view text, const std::string& place);
 [[nodiscard]] Result<JobCommand> parse_command(std::string_view text, const std::string& place);
+[[nodiscard]] Result<LivePlan> parse_plan(std::string_view text, const std::string& place);
 [[nodiscard]] Result<std::vector<Instant>> parse_instants(std::string_view text,
                                                           const std::string& place);
 

@@ -10,6 +10,8 @@
 
 #include "control/gpu_executor.hpp"
 #include "control/job_record.hpp"
+#include "model/fleet_file.hpp"
+#include "model/live_plan.hpp"
 
 namespace cleave {
 
@@ -38,6 +40,24 @@ struct RequestAnswer {
 struct Purged {
   std::vector<JobNumber> jobs;
   std::int64_t bytes = 0;
+};
+
+/// What operators want of a plan that is being carried out.
+enum class PlanChange : std::uint8_t { pause, resume, cancel };
+
+/// A job as plans see it.
+struct LiveWorkload {
+  std::string workload;  // its name in the fleet
+  JobNumber job = 0;
+  std::string words;  // "replica 2 of job 12"
+  MoveWay way = MoveWay::stays;
+  Duration saves{};  // from the signal or TERM to its end, at most
+};
+/// The GPUs as a fleet with its work, and what the fleet file does not say of both.
+struct LiveFleet {
+  FleetFile fleet;
+  std::vector<std::string> uuids;  // of the fleet's GPUs
+  std::vector<LiveWorkload> work;  // running, by number
 };
 
 /// The owner of a job as the system knows them now.

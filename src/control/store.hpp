@@ -16,6 +16,7 @@
 #include "base/result.hpp"
 #include "control/job_record.hpp"
 #include "control/learnt_profile.hpp"
+#include "model/live_plan.hpp"
 
 namespace cleave {
 
@@ -38,11 +39,12 @@ struct StoreBatch {
   std::vector<JobKey> outdated = {};
   std::vector<JobNumber> bared = {};  // their commands lose the environment; they run no more
   std::vector<JobNumber> forgotten;   // with all that belongs to them; their events stay
+  std::vector<LivePlan> plans = {};   // as jobs; of the oldest no more is known beyond most_plans
 
   [[nodiscard]] bool empty() const {
     return jobs.empty() && commands.empty() && attempts.empty() && instances.empty() &&
            events.empty() && settings.empty() && learnt.empty() && unlearnt.empty() &&
-           outdated.empty() && bared.empty() && forgotten.empty();
+           outdated.empty() && bared.empty() && forgotten.empty() && plans.empty();
   }
 };
 
@@ -55,7 +57,12 @@ struct StoreContents {
   std::vector<LearntProfile> learnt;  // by key
   JobNumber last_job = 0;             // the highest number ever given
   std::int64_t last_event = 0;        // likewise
+  std::optional<LivePlan> plan = {};  // that has not ended
+  std::int64_t last_plan = 0;         // the highest number ever given
 };
+
+/// Plans that are kept.
+inline constexpr std::int64_t most_plans = 1000;
 
 /// Which jobs a listing is to have.
 struct JobQuery {
@@ -120,6 +127,9 @@ class Store {
   /// that does not take long. Empty: there are no more.
   [[nodiscard]] virtual Result<std::vector<StoredSize>> sizes(JobNumber after,
                                                               std::int64_t most_bytes) = 0;
+  /// Before that number, newest first.
+  [[nodiscard]] virtual Result<std::vector<LivePlan>> plans(std::int64_t before,
+                                                            std::size_t most) = 0;
   /// Forgets the oldest events; at least the newest `keep` stay.
   [[nodiscard]] virtual Result<void> forget_events(std::size_t keep) = 0;
   /// Brings what was written into its last place, so that little depends on the newest files. Call

@@ -60,6 +60,9 @@ class StoppingStore final : public Store {
   Result<std::vector<StoredSize>> sizes(JobNumber after, std::int64_t most_bytes) override {
     return store_->sizes(after, most_bytes);
   }
+  Result<std::vector<LivePlan>> plans(std::int64_t before, std::size_t most) override {
+    return store_->plans(before, most);
+  }
   Result<void> forget_events(std::size_t keep) override { return store_->forget_events(keep); }
   void settle() override { store_->settle(); }
 

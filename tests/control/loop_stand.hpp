@@ -29,7 +29,6 @@ class Loop : public testing::Test {
     control.reset();
     runner = std::make_unique<FakeRunner>(jobs);
     store = std::make_unique<FakeStore>(disk);
-    ExecutorDelays delays;
     delays.seed = ++executors_made;
     executor = std::make_unique<DelayedExecutor>(machine, delays, now);
     auto begun =
@@ -87,6 +86,7 @@ class Loop : public testing::Test {
   FakeDisk disk;
   Duration now{}, set{};  // set: by how much the clock of the wall was
   std::uint64_t executors_made = 0;
+  ExecutorDelays delays;
   ControlSettings settings = settings_by_request();
   std::function<std::vector<DiskRoom>()> look_at_disk;
   ExemptUsers exempt;

@@ -8,6 +8,8 @@
 #include "base/text.hpp"
 #include "control/verdicts/process_verdicts.hpp"
 #include "engine/scheduler.hpp"
+#include "planner/planned_moves.hpp"
+#include "planner/planner.hpp"
 
 namespace cleave::trial {
 
@@ -454,10 +456,37 @@ void SeededDaemon::act() {
   } else if (what < 0.94) {
     lose_power();
     begin_daemon();
+  } else if (what < 0.97) {
+    act_on_plans();
   } else {
     const double busy = random_.uniform() < 0.7 ? 0 : 0.5;
     for (std::size_t gpu = 0; gpu < machine_->size(); ++gpu)
       machine_->door(gpu).shares = BusyShares{busy, {}, {}, {}};
+  }
+}
+
+/// A plan for what is there, or a word about the one that is being carried out.
+void SeededDaemon::act_on_plans() {
+  if (const LivePlan* plan = control_->plan()) {
+    constexpr PlanChange changes[] = {PlanChange::resume, PlanChange::pause, PlanChange::cancel};
+    static_cast<void>(
+        control_->change_plan(plan->number, changes[random_.below(3)], "someone", moment()));
+    return;
+  }
+  const LiveFleet live = control_->live_fleet();
+  if (live.fleet.gpus.empty()) return;
+  auto problem = PlanProblem::make(live.fleet, ProblemKind::compact, "the daemon");
+  if (!problem) return violation("no problem: " + problem.error().text());
+  PlanOptions options;
+  options.method = "rules";
+  const auto plan = make_plan(*problem, options);
+  const auto moves =
+      plan ? planned_moves(*problem, plan->moves, live.uuids) : Result<std::vector<PlannedMove>>();
+  if (!moves || moves->empty()) return;
+  if (const auto begun = control_->begin_plan({"compact", std::chrono::minutes(10), *moves},
+                                              "someone", moment())) {
+    ++counts_.plans;
+    tell(fmt::format("plan {} shall be carried out", *begun));
   }
 }
 
@@ -572,6 +601,8 @@ void SeededDaemon::mend() {
   begin_daemon();
   if (control_ == nullptr) return;
   control_->pause(false, moment());
+  if (const LivePlan* plan = control_->plan())
+    static_cast<void>(control_->change_plan(plan->number, PlanChange::cancel, "someone", moment()));
   for (std::size_t gpu = 0; gpu < machine_->size(); ++gpu)
     static_cast<void>(control_->drain(static_cast<GpuId>(gpu), false, moment()));
   // Nothing else ends a service.
@@ -715,6 +746,7 @@ std::vector<std::string> SeededDaemon::run() {
 }
 
 void SeededDaemon::check_end() {
+  if (control_->plan() != nullptr) violation("a plan is still being carried out");
   check_learnt();
   for (const auto& [number, job] : wanted_) {
     check_job(number);

@@ -55,7 +55,7 @@ class SeededDaemon {
                 attempts = 0, early = 0, lost = 0, power_losses = 0, refused_writes = 0,
                 gpu_losses = 0, foreign = 0, moved = 0, handed_over = 0, retried = 0,
                 schedulers = 0, services = 0, given_back = 0, sent_again = 0, taken_before = 0,
-                out_of_time = 0, signs = 0, strangers = 0, monitors = 0;
+                out_of_time = 0, signs = 0, strangers = 0, monitors = 0, plans = 0;
   };
   [[nodiscard]] const Counts& counts() const { return counts_; }
   /// Everything that happened, for repeating a seed.
@@ -71,6 +71,7 @@ class SeededDaemon {
   void advance();
   void act();
   void act_on_gpus();
+  void act_on_plans();
   void give_sign(std::size_t gpu);
   void act_as_stranger(std::size_t gpu);
   void set_monitor(std::size_t gpu, bool there);

@@ -3,6 +3,7 @@
 #include <span>
 
 #include "api/documents.hpp"
+#include "api/plan_documents.hpp"
 #include "base/format.hpp"
 #include "engine/scheduler.hpp"
 
@@ -33,6 +34,12 @@ const std::vector<Described>& all_described() {
       {"Gpu", field_infos<ApiGpu>},
       {"Event", field_infos<ApiEvent>},
       {"Status", field_infos<ApiStatus>},
+      {"PlannedPlace", field_infos<PlannedPlace>, false},
+      {"PlannedMove", field_infos<PlannedMove>, false},
+      {"PlanOrder", field_infos<PlanOrder>, false},
+      {"Plan", field_infos<LivePlan>},
+      {"FleetGpu", field_infos<ApiFleetGpu>},
+      {"FleetWork", field_infos<ApiFleetWork>},
   };
   return all;
 }

@@ -246,6 +246,21 @@ TEST(Service, SaysWhatIsWrong) {
       {ada(), "GET", "/v1/status?x", "", 400},
       {0, "GET", "/v1/jobs?user=nobody-of-this-name", "", 404},
       {0, "POST", "/v1/gpus/7/drain", "", 404},
+      {0, "GET", "/v1/plans/7", "", 404},
+      {0, "GET", "/v1/plans/all", "", 404},
+      {0, "POST", "/v1/plans/7/cancel", "", 404},
+      {0, "GET", "/v1/plans?limit=0", "", 400},
+      {0, "POST", "/v1/plans", "[", 400},
+      {0, "POST", "/v1/plans", R"({"kind":"compact","moves":[]})", 400},
+      {0, "POST", "/v1/plans",
+       R"({"kind":"compact","moves":[{"wave":1,"job":99,)"
+       R"("from":{"gpu":"0","profile":"3g.20gb","start":0},)"
+       R"("to":{"gpu":"1","profile":"3g.20gb","start":0}}]})",
+       409},
+      {bob, "GET", "/v1/fleet", "", 403},
+      {bob, "GET", "/v1/plans", "", 403},
+      {bob, "POST", "/v1/plans", "", 403},
+      {bob, "POST", "/v1/plans/1/cancel", "", 403},
       {0, "PUT", "/v1/scheduler", "{}", 400},
       {0, "PUT", "/v1/scheduler", "[", 400},
       {0, "PUT", "/v1/scheduler", R"({"scheduler":"fifo-of-nobody"})", 400},
@@ -1091,6 +1106,44 @@ TEST(Service, TakesSubmissionsAsTheDescriptionSays) {
     body.erase(key);
     EXPECT_EQ(stand.ask(ada(), "POST", "/v1/jobs", body.dump()).response->status, 400) << key;
   }
+}
+
+TEST(Service, CarriesPlansOut) {
+  ServiceStand stand;
+  Json submission = Json::object();
+  submission["command"] = Json::array({"work"});
+  submission["environment"] = Json::array({"PATH=/bin"});
+  submission["directory"] = "/";
+  submission["profile"] = "3g.20gb";
+  submission["movable"] = true;
+  stand.ask(ada(), "POST", "/v1/jobs", submission.dump());
+  FakeCourse course;
+  course.runs = std::chrono::hours(1);
+  for (std::int64_t attempt = 1; attempt < 4; ++attempt) stand.jobs().plan({1, attempt}, course);
+  stand.run(std::chrono::seconds(5));
+  const Json fleet = stand.ask(0, "GET", "/v1/fleet").json();
+  ASSERT_EQ(fleet["work"].size(), 1U) << fleet.dump(1);
+  EXPECT_EQ(fleet["work"][0]["workload"], "job-1");
+  EXPECT_EQ(fleet["work"][0]["way"], "replica");
+  EXPECT_EQ(fleet["gpus"].size(), 2U);
+  const Json job = stand.ask(ada(), "GET", "/v1/jobs/1").json();
+  const Json from{
+      {"gpu", job["instance"]["gpu"]}, {"profile", "3g.20gb"}, {"start", job["instance"]["start"]}};
+  Json to = from;
+  to["gpu"] = job["instance"]["gpu_index"] == 0 ? "1" : "0";
+  const Json move{{"wave", 1}, {"job", 1}, {"from", from}, {"to", to}};
+  Json order{{"kind", "by hand"}};
+  order["moves"].push_back(move);
+  const auto begun = stand.ask(0, "POST", "/v1/plans", order.dump());
+  ASSERT_EQ(begun.response->status, 201) << begun.response->body;
+  EXPECT_EQ(stand.ask(0, "POST", "/v1/plans", order.dump()).response->status, 409);
+  stand.run(std::chrono::seconds(20));
+  const Json plan = stand.ask(0, "GET", "/v1/plans/1").json();
+  EXPECT_EQ(plan["state"], "finished") << plan.dump(1);
+  EXPECT_EQ(plan["freed"], 1);
+  EXPECT_EQ(stand.ask(0, "POST", "/v1/plans/1/cancel").response->status, 409);
+  EXPECT_EQ(stand.ask(0, "GET", "/v1/plans").json()["plans"].size(), 1U);
+  EXPECT_EQ(stand.ask(0, "GET", "/v1/plans?before=1").json()["plans"].size(), 0U);
 }
 
 TEST(Service, DamagedSubmissionsAndPathsAreRefusedAndNothingElse) {

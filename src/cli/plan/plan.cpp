@@ -11,6 +11,7 @@
 #include "base/read_text.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
+#include "cli/plan/live_plan.hpp"
 #include "cli/plan/plan_show.hpp"
 #include "planner/given_goal.hpp"
 #include "planner/pages/plan_svg.hpp"
@@ -27,7 +28,9 @@ struct Options {
   std::int64_t max_migrations = -1;
   double time_limit_s = 60;
   bool may_evict = false, allow_disruptive = false, non_disruptive_only = false;
-  bool explain = false, json = false;
+  bool explain = false, json = false, live = false;
+  DaemonOptions daemon;
+  std::string output;  // of a live plan
 };
 
 struct WeightRow {
@@ -103,23 +106,77 @@ Result<int> show(const PlanProblem& problem, const Plan& plan, const Options& op
   return 0;
 }
 
-Result<int> plan_command(ProblemKind kind, const Options& options) {
-  const auto plan_as = plan_options(options);
-  if (!plan_as) return std::unexpected(plan_as.error());
+Result<PlanLimits> plan_limits(const Options& options) {
   PlanLimits limits;
   if (options.max_migrations >= 0) limits.migrations = options.max_migrations;
-  if (!options.max_moved.empty()) {
-    const auto size = parse_size(options.max_moved);
-    if (!size) return fail_at("--max-moved", size.error());
-    limits.moved_mib = size->value;
+  if (options.max_moved.empty()) return limits;
+  const auto size = parse_size(options.max_moved);
+  if (!size) return fail_at("--max-moved", size.error());
+  limits.moved_mib = size->value;
+  return limits;
+}
+
+/// Of the daemon's GPUs, from the problem that was made of them.
+Result<int> show_live(const PlanProblem& problem, const Plan& plan, const LiveState& state,
+                      std::string_view kind, const Options& options) {
+  const auto order = order_of(problem, plan, state, std::string(kind));
+  if (!order) return std::unexpected(order.error());
+  const std::string document = to_json(*order).dump(2) + "\n";
+  if (!options.output.empty() && !order->moves.empty())
+    if (const auto written = write_whole(options.output, document); !written)
+      return std::unexpected(written.error());
+  if (!options.json) {
+    if (const auto shown_too = show(problem, plan, options); !shown_too) return shown_too;
+    fmt::print("{}", order_for_people(problem, plan, *order, state, options.output));
+    return 0;
   }
+  fmt::print("{}", document);
+  return 0;
+}
+
+/// What the daemon never does with a plan is not planned either.
+Result<void> check_live(const Options& options) {
+  if (options.live && !options.fleet.empty())
+    return fail(ErrorKind::bad_usage, "--live", "contradicts --fleet", "choose one");
+  if (!options.live && options.fleet.empty())
+    return fail(ErrorKind::bad_usage, "--fleet", "it is required",
+                "name a fleet file, or plan for the daemon's GPUs with --live");
+  if (!options.live && !options.output.empty())
+    return fail(ErrorKind::bad_usage, "--output", "only a plan with --live is kept for the daemon",
+                "--json prints other plans");
+  if (options.live && (options.allow_disruptive || options.may_evict))
+    return fail(ErrorKind::bad_usage, options.may_evict ? "--may-evict" : "--allow-disruptive",
+                "with --live no job is stopped before its new place is there", "leave it out");
+  return {};
+}
+
+Result<int> plan_live(ProblemKind kind, const Options& options, const PlanOptions& plan_as) {
+  const auto limits = plan_limits(options);
+  if (!limits) return std::unexpected(limits.error());
+  const auto state = ask_fleet(options.daemon);
+  if (!state) return std::unexpected(state.error());
+  auto problem = PlanProblem::make(state->file, kind, "the daemon's GPUs");
+  if (!problem) return std::unexpected(problem.error());
+  problem->limits = *limits;
+  const auto plan = make_plan(*problem, plan_as);
+  if (!plan) return std::unexpected(plan.error());
+  return show_live(*problem, *plan, *state, name(kind), options);
+}
+
+Result<int> plan_command(ProblemKind kind, const Options& options) {
+  if (const auto fine = check_live(options); !fine) return std::unexpected(fine.error());
+  const auto plan_as = plan_options(options);
+  if (!plan_as) return std::unexpected(plan_as.error());
+  if (options.live) return plan_live(kind, options, *plan_as);
+  const auto limits = plan_limits(options);
+  if (!limits) return std::unexpected(limits.error());
   if (const auto free = not_read_too("--svg", options.svg, {options.fleet}); !free)
     return std::unexpected(free.error());
   const auto file = load_fleet(options.fleet, options.profiles);
   if (!file) return std::unexpected(file.error());
   auto problem = PlanProblem::make(*file, kind, shown(options.fleet, 200));
   if (!problem) return std::unexpected(problem.error());
-  problem->limits = limits;
+  problem->limits = *limits;
   problem->may_evict = options.may_evict;
   const auto plan = make_plan(*problem, *plan_as);
   if (!plan) return std::unexpected(plan.error());
@@ -130,7 +187,28 @@ struct GivenOptions : Options {
   std::string goal, plan;
 };
 
+/// To a layout of the user's own: what does not run yet is the scheduler's to place.
+Result<int> migrate_live(const GivenOptions& options) {
+  const auto state = ask_fleet(options.daemon);
+  if (!state) return std::unexpected(state.error());
+  const auto goal = load_fleet(options.goal, options.profiles);
+  if (!goal) return std::unexpected(goal.error());
+  const auto given = given_goal(state->file, *goal, "the daemon's GPUs", shown(options.goal, 200));
+  if (!given) return std::unexpected(given.error());
+  const PlanProblem& problem = given->from.problem;
+  for (const PlanWorkload& each : problem.workloads)
+    if (!each.now)
+      return fail(ErrorKind::bad_input, shown(options.goal, 200),
+                  fmt::format("'{}' does not run", shown(each.name)),
+                  "leave it out: the scheduler places what waits");
+  const auto plan = plan_to(problem, given->target, {});
+  if (!plan) return std::unexpected(plan.error());
+  return show_live(problem, *plan, *state, "migrate", options);
+}
+
 Result<int> migrate_command(const GivenOptions& options) {
+  if (const auto fine = check_live(options); !fine) return std::unexpected(fine.error());
+  if (options.live) return migrate_live(options);
   if (const auto free = not_read_too("--svg", options.svg, {options.fleet, options.goal}); !free)
     return std::unexpected(free.error());
   const auto now = load_fleet(options.fleet, options.profiles);
@@ -165,14 +243,35 @@ Result<int> replay_command(const GivenOptions& options) {
   return 0;
 }
 
+struct FleetOptions {
+  DaemonOptions daemon;
+};
+
+Result<int> fleet_command(const FleetOptions& options) {
+  const auto state = ask_fleet(options.daemon);
+  if (!state) return std::unexpected(state.error());
+  fmt::print("{}\n", state->text);
+  return 0;
+}
+
+/// Of plans that the daemon can carry out.
+void add_live(CommandLine& command, Options& options) {
+  command.add_flag("--live", options.live,
+                   "Plan for the daemon's GPUs and the jobs that run there, in place of a fleet");
+  command
+      .add_option("-o,--output", options.output,
+                  "With --live: keep the plan in this file, for `cleave apply`")
+      ->check(not_empty());
+  add_daemon(command, options.daemon, false);
+}
+
 void add_given(CommandLine& group, Run& run) {
   const auto [migrate, options] = add_command(
       group, run, "migrate", "Find the moves from a fleet's current layout to one that you wrote",
       "cleave plan migrate --fleet examples/fleets/scattered.json --goal "
       "examples/fleets/gathered.json",
       migrate_command);
-  migrate->add_option("--fleet", options.fleet, "The fleet file with the current layout")
-      ->required();
+  migrate->add_option("--fleet", options.fleet, "The fleet file with the current layout");
   migrate
       ->add_option("--goal", options.goal, "A fleet file of the same GPUs with the layout wanted")
       ->required();
@@ -182,6 +281,12 @@ void add_given(CommandLine& group, Run& run) {
   migrate->add_option("--svg", options.svg, "Write a picture of the plan to this file");
   add_profiles(*migrate, options.profiles);
   add_json(*migrate, options.json);
+  add_live(*migrate, options);
+
+  const auto [fleet, asked] = add_command(
+      group, run, "fleet", "Print the daemon's GPUs and what runs there as a fleet file",
+      "cleave plan fleet", fleet_command);
+  add_daemon(*fleet, asked.daemon, false);
 
   const auto [replay, check] = add_command(
       group, run, "replay",
@@ -211,10 +316,13 @@ void add_kind(CommandLine& group, const KindRow& row, Run& run) {
       group, run, kind, row.what,
       fmt::format("cleave plan {} --fleet examples/fleets/scattered.json", kind),
       [kind = row.kind](const Options& given) { return plan_command(kind, given); });
-  command
-      ->add_option("--fleet", options.fleet,
-                   "A fleet file, or empty GPUs: 4xA100-40GB, or 4x8xA100-80GB on four nodes")
-      ->required();
+  Option* const fleet = command->add_option(
+      "--fleet", options.fleet,
+      "A fleet file, or empty GPUs: 4xA100-40GB, or 4x8xA100-80GB on four nodes");
+  if (row.kind == ProblemKind::deploy)
+    fleet->required();
+  else
+    add_live(*command, options);
   command
       ->add_option("--method", options.method,
                    fmt::format("How: {}", fmt::join(plan_methods(), ", ")))

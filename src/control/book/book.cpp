@@ -75,6 +75,7 @@ StoreBatch Book::gathered(const NodeState& node) const {
   for (const auto& [job, attempt] : outdated_) batch.outdated.push_back({job, attempt});
   for (const auto& [device, instance] : changed_instances_) batch.instances.push_back(instance);
   for (const auto& [key, value] : changed_settings_) batch.settings.emplace_back(key, value);
+  for (const auto& [number, plan] : changed_plans_) batch.plans.push_back(plan);
   for (const auto& [key, record] : changed_learnt_) {
     if (record)
       batch.learnt.push_back({key.uid, *record});
@@ -93,6 +94,7 @@ void Book::wrote(const StoreBatch& batch) {
   outdated_.clear();
   changed_instances_.clear();
   changed_settings_.clear();
+  changed_plans_.clear();
   changed_learnt_.clear();
   events_.clear();
   sync_ = false;
@@ -177,6 +179,7 @@ void Book::add_requests(StoreBatch& batch, const std::vector<UserRequest>& reque
     append(batch.jobs, each.batch.jobs);
     append(batch.commands, each.batch.commands);
     append(batch.settings, each.batch.settings);
+    append(batch.plans, each.batch.plans);
     for (EventRecord event : each.batch.events) {
       event.number = ++number;
       batch.events.push_back(std::move(event));

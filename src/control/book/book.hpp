@@ -74,6 +74,8 @@ class Book {
   void outdate(const JobKey& attempt) { outdated_[attempt.job] = attempt.attempt; }
   void note(const LearntChange& change);
   void note(const InstanceRecord& instance) { changed_instances_[instance.device] = instance; }
+  /// As it is now.
+  void note(const LivePlan& plan) { changed_plans_[plan.number] = plan; }
   void note_setting(const std::string& key, const std::string& value) {
     changed_settings_[key] = value;
   }
@@ -157,6 +159,7 @@ class Book {
   std::map<JobNumber, std::int64_t> outdated_;
   std::map<std::string, InstanceRecord> changed_instances_;
   std::map<std::string, std::string> changed_settings_;
+  std::map<std::int64_t, LivePlan> changed_plans_;
   std::map<LearntKey, std::optional<ProfileRecord>> changed_learnt_;  // empty: no more
   std::vector<EventRecord> events_;
   std::vector<Effect> effects_;

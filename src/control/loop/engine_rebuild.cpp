@@ -83,7 +83,8 @@ void EngineRebuild::tell_gpus() {
     const ManagedGpu& gpu = node_.gpu(id);
     if (gpu.lost) {
       brain_.collect(GpuLost{id});
-    } else if (!gpus_.takes_work(id) || !gpu.geometry().legal(gpu.walls | gpu.ready_instances())) {
+    } else if (!gpus_.takes_work(id) || node_.is_held(id) ||
+               !gpu.geometry().legal(gpu.walls | gpu.ready_instances())) {
       brain_.collect(GpuDrained{id});
     }
   }

@@ -195,6 +195,10 @@ std::string Listing::closed_gpus() const {
   std::string closed;
   for (const GpuId id : node_.all_gpus()) {
     const ManagedGpu& gpu = node_.gpu(id);
+    if (node_.is_held(id)) {
+      closed += fmt::format("; {} is held by plan {}", node_.in_words(id), node_.plan->number);
+      continue;
+    }
     if (usable(id)) {
       if (!gpu.walls.empty())
         closed += fmt::format("; {} has instances that are not ours", node_.in_words(id));

@@ -121,8 +121,11 @@ void StepTaker::hand_over(GpuId gpu, GpuStep& step) {
   step.kind = GpuStep::Kind::start;
   LiveJob* job = node_.find(step.job);
   if (job == nullptr || !job->main) return;
+  job->on_its_way = job->planned;
+  // One that only may be restarted is signalled as where it makes room.
   lifecycle_.stop_attempt(
-      *job, *job->main, AttemptEnd::moved,
+      *job, *job->main,
+      moves_by_checkpoint(job->record.spec) ? AttemptEnd::moved : AttemptEnd::made_room,
       fmt::format("it is moved to {}", node_.in_words(JobPlace{gpu, step.placement})));
 }
 
@@ -161,7 +164,9 @@ void StepTaker::destroy_idle_instances() {
   if (!settings_.keep_idle || !brain_.active() || brain_.furnishes() || node_.paused) return;
   for (const GpuId id : node_.all_gpus()) {
     ManagedGpu& gpu = node_.gpu(id);
-    if (!gpu.steps.empty() || gpu.hung || gpu.drained || gpu.drained_by() != nullptr) continue;
+    if (!gpu.steps.empty() || gpu.hung || gpu.drained || gpu.drained_by() != nullptr ||
+        node_.is_held(id))
+      continue;
     for (const PlacementId placement :
          idle_instances(node_, id, clock_.steady(), *settings_.keep_idle)) {
       if (brain_.rebuilding() || !gpu.steps.empty()) break;

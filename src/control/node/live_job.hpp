@@ -78,6 +78,8 @@ struct LiveJob {
   int meeting_port = 0;           // of several: the one that they were given; 0: none yet
   std::optional<JobVerdict> run_end;   // of several: why this run of them ends
   std::optional<Duration> not_before;  // it does not enter the queue before that
+  bool planned = false;                // a plan moves it: the scheduler does not
+  bool on_its_way = false;             // the plan has ended its process, and starts it elsewhere
 };
 
 }  // namespace cleave

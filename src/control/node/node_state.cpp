@@ -86,6 +86,14 @@ std::optional<GpuId> NodeState::gpu_of(const std::string& uuid) const {
   return std::nullopt;
 }
 
+bool NodeState::is_held(GpuId id) const {
+  if (!plan) return false;
+  const std::string& uuid = gpu(id).identity->uuid;
+  return std::ranges::any_of(plan->moves, [&](const PlannedMove& move) {
+    return move.from.gpu == uuid || move.to.gpu == uuid;
+  });
+}
+
 std::optional<std::pair<GpuId, PlacementId>> NodeState::instance_of(
     const std::string& device) const {
   for (const GpuId id : all_gpus())

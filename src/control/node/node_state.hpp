@@ -17,6 +17,7 @@
 #include "control/node/managed_gpu.hpp"
 #include "control/node/measured_applications.hpp"
 #include "control/node/prediction_errors.hpp"
+#include "model/live_plan.hpp"
 #include "model/past_use.hpp"
 #include "runner/process_outcome.hpp"
 
@@ -63,6 +64,9 @@ struct NodeState {
   std::deque<ScoredPrediction> predictions;  // of the latest jobs that finished, oldest first
   std::deque<PastUse> past_use;              // of the latest attempts that ended, in any order
   bool paused = false;
+  std::optional<LivePlan> plan;            // that is being carried out
+  std::vector<std::string> plan_refusals;  // of changes on the GPUs that it holds
+  std::int64_t last_plan = 0;              // the highest number ever given
   HostShortage shortage;
   DiskUse disk;
   JobNumber last_job = 0;            // the highest number ever given
@@ -90,6 +94,8 @@ struct NodeState {
   [[nodiscard]] std::vector<GpuId> all_gpus() const;
   /// The managed GPU with this UUID.
   [[nodiscard]] std::optional<GpuId> gpu_of(const std::string& uuid) const;
+  /// Whether the plan that is being carried out has this GPU for itself.
+  [[nodiscard]] bool is_held(GpuId id) const;
   /// Where the instance with this MIG UUID is, unless it is only being made.
   [[nodiscard]] std::optional<std::pair<GpuId, PlacementId>> instance_of(
       const std::string& device) const;

@@ -54,6 +54,13 @@ std::span<const Service::Route> Service::table() {
       {{"POST", "/v1/resume", operators}, &Service::resume},
       {{"GET", "/v1/scheduler", everyone}, &Service::show_scheduler},
       {{"PUT", "/v1/scheduler", operators}, &Service::choose_scheduler},
+      {{"GET", "/v1/fleet", operators}, &Service::show_fleet},
+      {{"POST", "/v1/plans", operators}, &Service::begin_plan},
+      {{"GET", "/v1/plans", operators}, &Service::list_plans},
+      {{"GET", "/v1/plans/{plan}", operators}, &Service::show_plan},
+      {{"POST", "/v1/plans/{plan}/pause", operators}, &Service::pause_plan},
+      {{"POST", "/v1/plans/{plan}/resume", operators}, &Service::resume_plan},
+      {{"POST", "/v1/plans/{plan}/cancel", operators}, &Service::cancel_plan},
       {{"GET", "/v1/events", everyone}, &Service::events},
       {{"GET", "/v1/openapi.json", everyone}, &Service::openapi},
   };

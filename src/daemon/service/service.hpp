@@ -112,6 +112,16 @@ class Service {
   void choose_scheduler(const ApiCallPtr& call);
   void events(const ApiCallPtr& call);
   void openapi(const ApiCallPtr& call);
+  // service_plans.cpp
+  void show_fleet(const ApiCallPtr& call);
+  void begin_plan(const ApiCallPtr& call);
+  void list_plans(const ApiCallPtr& call);
+  void show_plan(const ApiCallPtr& call);
+  void pause_plan(const ApiCallPtr& call);
+  void resume_plan(const ApiCallPtr& call);
+  void cancel_plan(const ApiCallPtr& call);
+  void change_plan(const ApiCallPtr& call, PlanChange change);
+  void reply_with_plan(const ApiCallPtr& call, std::int64_t number, int status, std::string result);
   // service_jobs.cpp
   void submit(const ApiCallPtr& call);
   void list_jobs(const ApiCallPtr& call);

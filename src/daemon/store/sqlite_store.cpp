@@ -182,6 +182,7 @@ Result<SqliteStore::Numbers> SqliteStore::put(const StoreBatch& batch) {
   if (done) done = put_events(batch, numbers);
   if (done) done = put_settings(batch);
   if (done) done = put_learnt(batch);
+  if (done) done = put_plans(batch);
   if (done) done = forget(batch);
   ++numbers.batch;
   if (done) done = put_numbers(numbers);
@@ -286,6 +287,16 @@ Result<void> SqliteStore::put_learnt(const StoreBatch& batch) {
     if (!done) return done;
   }
   return {};
+}
+
+/// The oldest make room; none of those is open, since there is one at a time.
+Result<void> SqliteStore::put_plans(const StoreBatch& batch) {
+  static const std::string put = upsert_statement(StoreTable<LivePlan>{"plans", plan_columns()});
+  if (batch.plans.empty()) return {};
+  if (const auto done = put_rows(put, plan_columns(), batch.plans); !done) return done;
+  return connection_.use("DELETE FROM plans WHERE number <= ?1")
+      .with(batch.plans.back().number - most_plans)
+      .done();
 }
 
 Result<void> SqliteStore::forget(const StoreBatch& batch) {

@@ -61,6 +61,7 @@ class SqliteStore final : public Store {
                                           std::size_t most) override;
   Result<std::vector<JobRecord>> ended_before(Instant time, std::size_t most) override;
   Result<std::vector<StoredSize>> sizes(JobNumber after, std::int64_t most_bytes) override;
+  Result<std::vector<LivePlan>> plans(std::int64_t before, std::size_t most) override;
   Result<void> forget_events(std::size_t keep) override;
   void settle() override;
 
@@ -90,12 +91,14 @@ class SqliteStore final : public Store {
   [[nodiscard]] Result<void> bare(JobNumber number);
   [[nodiscard]] Result<void> put_events(const StoreBatch& batch, Numbers& numbers);
   [[nodiscard]] Result<void> put_settings(const StoreBatch& batch);
+  [[nodiscard]] Result<void> put_plans(const StoreBatch& batch);
   [[nodiscard]] Result<void> put_learnt(const StoreBatch& batch);
   [[nodiscard]] Result<void> forget(const StoreBatch& batch);
   [[nodiscard]] Result<std::vector<JobRecord>> read_jobs(SqliteRun& run) const;
   [[nodiscard]] Result<std::vector<JobRecord>> open_jobs();
   [[nodiscard]] Result<std::vector<AttemptRecord>> open_attempts();
   [[nodiscard]] Result<std::vector<LearntProfile>> read_learnt();
+  [[nodiscard]] Result<void> read_open_plan(StoreContents& contents);
   [[nodiscard]] Error broken(std::string message) const;
   void give_back_room(std::size_t pages);
   void bring_log_in();

@@ -153,6 +153,29 @@ Result<std::vector<LearntProfile>> SqliteStore::read_learnt() {
   return all;
 }
 
+/// And the highest number: the newest are always kept.
+Result<void> SqliteStore::read_open_plan(StoreContents& contents) {
+  const auto last = connection_.number("SELECT coalesce(max(number), 0) FROM plans");
+  if (!last) return std::unexpected(last.error());
+  contents.last_plan = *last;
+  SqliteRun run = connection_.use(
+      fmt::format("SELECT {} FROM plans WHERE ended_ns IS NULL ORDER BY number DESC LIMIT 1",
+                  selected("plans", plan_columns(), "plans")));
+  auto open =
+      read_all(run, plan_columns(), fmt::format("{}: plans", shown(file_.path().string(), 200)));
+  if (!open) return std::unexpected(open.error());
+  if (!open->empty()) contents.plan = std::move(open->front());
+  return {};
+}
+
+Result<std::vector<LivePlan>> SqliteStore::plans(std::int64_t before, std::size_t most) {
+  SqliteRun run = connection_.use(
+      fmt::format("SELECT {} FROM plans WHERE number < ?1 ORDER BY number DESC LIMIT ?2",
+                  selected("plans", plan_columns(), "plans")));
+  return read_all(run.with(before, limit(most)), plan_columns(),
+                  fmt::format("{}: plans", shown(file_.path().string(), 200)));
+}
+
 /// By the index of them, since there may be many others. Where it is damaged a job would be
 /// missing: another index knows them by their states.
 Result<std::vector<JobRecord>> SqliteStore::open_jobs() {
@@ -217,6 +240,7 @@ Result<StoreContents> SqliteStore::load() {
   auto learnt = read_learnt();
   if (!learnt) return std::unexpected(learnt.error());
   contents.learnt = std::move(*learnt);
+  if (const auto read = read_open_plan(contents); !read) return std::unexpected(read.error());
   contents.last_job = numbers_.job;
   contents.last_event = numbers_.event;
   return contents;

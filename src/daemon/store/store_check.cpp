@@ -76,7 +76,7 @@ Result<StoreFindings> Check::whole() {
   if (reader_.torn()) hear(damaged(connection_, "its end is missing"));
   check_structure();
   static_cast<void>(for_each_table([&](const auto& table) -> Result<void> {
-    if (!cannot_ && (*version >= 2 || table.name != "learnt")) check_table(table);
+    if (!cannot_ && *version >= table.since) check_table(table);
     return {};
   }));
   if (!cannot_) check_references();

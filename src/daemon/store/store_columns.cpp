@@ -353,6 +353,35 @@ std::span<const StoreColumn<LearntProfile>> learnt_columns() {
   return columns;
 }
 
+std::span<const StoreColumn<LivePlan>> plan_columns() {
+  using Plan = LivePlan;
+  static const StoreColumn<Plan> columns[] = {
+      column<&Plan::number>("number", "INTEGER PRIMARY KEY"),
+      // What is searched by follows: the text is a whole new plan, and has neither.
+      {"plan", "TEXT NOT NULL", [](SqliteRun& run, const Plan& plan) { run.with(plan_text(plan)); },
+       [](SqliteRun& run, Plan& plan, const std::string& place) -> Result<void> {
+         auto read = parse_plan(run.text(), place);
+         if (!read) return std::unexpected(read.error());
+         read->number = plan.number;
+         plan = std::move(*read);
+         return {};
+       }},
+      {"state", "TEXT NOT NULL",
+       [](SqliteRun& run, const Plan& plan) {
+         run.with(plan_state_names[static_cast<std::size_t>(plan.state)]);
+       },
+       [](SqliteRun& run, Plan& plan, const std::string& place) -> Result<void> {
+         const std::string_view word = run.text();
+         const auto* known = std::ranges::find(plan_state_names, word);
+         if (known == plan_state_names.end()) return unknown_word(place, word);
+         plan.state = static_cast<PlanState>(known - plan_state_names.begin());
+         return {};
+       }},
+      column<&Plan::ended>("ended_ns"),
+  };
+  return columns;
+}
+
 std::span<const StoreColumn<EventRecord>> event_columns() {
   using Event = EventRecord;
   static const StoreColumn<Event> columns[] = {

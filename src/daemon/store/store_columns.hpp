@@ -15,6 +15,7 @@
 #include "control/job_record.hpp"
 #include "control/learnt_profile.hpp"
 #include "daemon/store/sqlite.hpp"
+#include "model/live_plan.hpp"
 
 namespace cleave {
 
@@ -42,6 +43,7 @@ using StoredNumber = std::pair<std::string, std::int64_t>;
 [[nodiscard]] std::span<const StoreColumn<StoredSetting>> setting_columns();
 [[nodiscard]] std::span<const StoreColumn<StoredNumber>> number_columns();
 [[nodiscard]] std::span<const StoreColumn<LearntProfile>> learnt_columns();
+[[nodiscard]] std::span<const StoreColumn<LivePlan>> plan_columns();
 
 /// A table. Each row has a checksum of its columns, `sum`. Where there are columns that are written
 /// once, those have another one with the key, `fixed_sum`: what a later Cleave would write in their
@@ -51,7 +53,8 @@ struct StoreTable {
   std::string_view name;
   std::span<const StoreColumn<Record>> columns;
   std::size_t keys = 1;
-  bool large = false;  // may have many more rows than there are jobs, or long ones
+  bool large = false;      // may have many more rows than there are jobs, or long ones
+  std::int64_t since = 1;  // the schema that it came with
 };
 
 /// Calls `visit` with each table, until one call fails.
@@ -68,7 +71,8 @@ template <class Visit>
   next(StoreTable<EventRecord>{"events", event_columns(), 1, true});
   next(StoreTable<StoredSetting>{"settings", setting_columns()});
   next(StoreTable<StoredNumber>{"numbers", number_columns()});
-  next(StoreTable<LearntProfile>{"learnt", learnt_columns(), 5});
+  next(StoreTable<LearntProfile>{"learnt", learnt_columns(), 5, false, 2});
+  next(StoreTable<LivePlan>{"plans", plan_columns(), 1, false, 9});
   return done;
 }
 

@@ -21,6 +21,11 @@ std::string learnt_table() {
 )";
 }
 
+/// Came with schema 9.
+std::string plan_table() {
+  return "CREATE TABLE plans (" + column_definitions(plan_columns()) + ") STRICT;\n";
+}
+
 /// Came with schema 8: no user has two jobs that were submitted with the same key.
 constexpr std::int64_t keys_since = 8;
 constexpr std::string_view key_index =
@@ -57,15 +62,16 @@ CREATE TABLE numbers ()" +
          column_definitions(number_columns()) + R"() STRICT, WITHOUT ROWID;
 INSERT INTO numbers (name, highest) VALUES ('job', 0), ('event', 0), ('batch', 0);
 )" + sum_statement("numbers", number_columns()) +
-         learnt_table() + std::string(key_index);
+         learnt_table() + plan_table() + std::string(key_index);
 }
 
 }  // namespace
 
-/// That of the newest column.
+/// That of the newest table or column.
 std::int64_t schema_version() {
   std::int64_t newest = attempts_index_since;
   static_cast<void>(for_each_table([&](const auto& table) -> Result<void> {
+    newest = std::max(newest, table.since);
     for (const auto& each : table.columns) newest = std::max(newest, each.since);
     return {};
   }));
@@ -115,12 +121,14 @@ Result<void> check_rows(SqliteConnection& connection, const StoreTable<Record>& 
 Result<void> upgrade_schema(SqliteConnection& connection, std::int64_t from) {
   std::string text = "BEGIN IMMEDIATE; ";
   if (from < 2) text += learnt_table();
+  if (from < 9) text += plan_table();
   if (from < counting_since) text += "INSERT OR REPLACE INTO numbers VALUES ('batch', 0); ";
   const auto prepared = for_each_table([&](const auto& table) -> Result<void> {
-    if (from >= 2 || table.name != "learnt")
-      text += upgrade_statements(table.name, table.columns, from);
+    const bool was_there = from >= table.since;
+    if (was_there) text += upgrade_statements(table.name, table.columns, from);
     text += sum_statement(table.name, table.columns);
-    return from < sums_since ? Result<void>() : check_rows(connection, table, from);
+    if (from < sums_since || !was_there) return {};
+    return check_rows(connection, table, from);
   });
   if (!prepared) return prepared;
   if (from < keys_since) text += key_index;

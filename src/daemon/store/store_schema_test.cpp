@@ -39,6 +39,9 @@ std::string tables_of(std::int64_t version) {
          from(5,
               ", kind TEXT NOT NULL DEFAULT 'batch', restarts INTEGER NOT NULL DEFAULT 0"
               ", promised_ns INTEGER") +
+         from(8,
+              ", submission_key TEXT, submission_content INTEGER"
+              ", used_ns INTEGER NOT NULL DEFAULT 0") +
          sum + from(7, ", fixed_sum INTEGER NOT NULL DEFAULT 0") +
          ") STRICT;"
          "CREATE INDEX jobs_open ON jobs (number) WHERE final = 0;"
@@ -79,9 +82,13 @@ std::string tables_of(std::int64_t version) {
               "CREATE TABLE learnt (uid INTEGER NOT NULL, application TEXT NOT NULL, batch INTEGER"
               " NOT NULL, gpu_model TEXT NOT NULL, profile TEXT NOT NULL, record TEXT NOT NULL") +
          since(2, version, sum) +
-         from(
-             2,
-             ", PRIMARY KEY (uid, application, batch, gpu_model, profile)) STRICT, WITHOUT ROWID;");
+         from(2,
+              ", PRIMARY KEY (uid, application, batch, gpu_model, profile)) STRICT, WITHOUT "
+              "ROWID;") +
+         from(8,
+              "CREATE UNIQUE INDEX jobs_by_key ON jobs (uid, submission_key) WHERE submission_key"
+              " IS NOT NULL;"
+              "CREATE INDEX attempts_open ON attempts (job, attempt) WHERE ended_ns IS NULL;");
 }
 
 /// A finished job, a waiting one and one that runs, as schema 1 had them.
@@ -142,6 +149,7 @@ class SchemaFile : public testing::Test {
          || '"time_s":0.1}'
         );)";
     if (version >= 7) text += sums_of_7;
+    if (version >= 8) text += sums_of_8;
     const auto made = connection->run(text + "COMMIT;");
     ASSERT_TRUE(made) << made.error().text();
   }
@@ -172,6 +180,12 @@ UPDATE numbers SET sum = 2299101166855850802 WHERE name = 'job';
 UPDATE numbers SET sum = 5983812658817637186 WHERE name = 'event';
 UPDATE numbers SET sum = 8555663457419699744 WHERE name = 'batch';
 UPDATE learnt SET sum = 3594968279971734223 WHERE uid = 1000;
+)";
+  /// And those of jobs with the columns of 8.
+  static constexpr const char* sums_of_8 = R"(
+UPDATE jobs SET sum = -6320588326614413322, fixed_sum = -5205527238508264265 WHERE number = 1;
+UPDATE jobs SET sum = 6939433381801864660, fixed_sum = -185639221781273344 WHERE number = 2;
+UPDATE jobs SET sum = -7366103380346496920, fixed_sum = -4480158814356668415 WHERE number = 4;
 )";
   const TemporaryFolder folder_{quick_folder()};
 };
@@ -234,6 +248,7 @@ TEST_P(EarlierSchema, IsTakenOverWhole) {
     job.number = 5;
     job.spec.service.emplace().replicas = 2;
     next.commands.emplace_back(5, JobCommand{{"true"}, {}, "/"});
+    next.plans.emplace_back().number = 1;
     ASSERT_TRUE((*store)->write(next, Durability::synced));
   }
   const auto after = check_store(folder_.path());
@@ -245,6 +260,7 @@ TEST_P(EarlierSchema, IsTakenOverWhole) {
   EXPECT_TRUE((*again)->remarks().empty());
   EXPECT_TRUE((*(*again)->job(5))->is_replica());
   EXPECT_EQ((*again)->load()->last_job, 5);
+  EXPECT_EQ((*again)->plans(INT64_MAX, 10)->size(), 1U);
 }
 
 TEST_P(EarlierSchema, IsTakenOverWholeOrNotAtAll) {
@@ -279,7 +295,7 @@ TEST_P(EarlierSchema, WithARowThatWasAlteredIsRefusedWhereItWasSummed) {
   EXPECT_NE(refusal.find("row of number 1"), std::string::npos) << refusal;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, EarlierSchema, testing::Range<std::int64_t>(1, 8));
+INSTANTIATE_TEST_SUITE_P(All, EarlierSchema, testing::Range<std::int64_t>(1, 9));
 
 TEST_F(SchemaFile, ThatIsNewerThanThisProgramIsRefusedAndLeftAlone) {
   { ASSERT_TRUE(SqliteStore::open(folder_.path())); }

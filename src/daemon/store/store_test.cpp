@@ -382,6 +382,39 @@ TEST_P(EveryStore, BeginsWithNothing) {
   EXPECT_FALSE(store_->command(1)->has_value());
 }
 
+TEST_P(EveryStore, HasPlansAsTheyWereWrittenNewestFirst) {
+  EXPECT_FALSE(store_->load()->plan);
+  LivePlan plan;
+  plan.number = 1;
+  plan.kind = "compact";
+  plan.by = "user ada";
+  plan.begun = Instant{std::chrono::seconds(5)};
+  plan.moves.push_back({2, 7, {"GPU-a", "3g.20gb", 0}, {"GPU-b", "3g.20gb", 4}, {}, {}, 3});
+  plan.frees = {"GPU-a"};
+  StoreBatch batch;
+  batch.plans = {plan};
+  ASSERT_TRUE(store_->write(batch, Durability::synced));
+  open_again();
+  ASSERT_TRUE(store_->load()->plan);
+  EXPECT_EQ(*store_->load()->plan, plan);
+  plan.state = PlanState::stopped;
+  plan.why = "its time is up";
+  plan.moves[0].state = MovePhase::left;
+  plan.moves[0].why_not = "the plan did not come to it";
+  plan.ended = Instant{std::chrono::seconds(9)};
+  plan.freed = 0;
+  LivePlan next = plan;
+  next.number = 2;
+  batch.plans = {plan, next};
+  ASSERT_TRUE(store_->write(batch, Durability::written));
+  open_again();
+  EXPECT_FALSE(store_->load()->plan);
+  EXPECT_EQ(store_->load()->last_plan, 2);
+  EXPECT_EQ(*store_->plans(INT64_MAX, 10), (std::vector<LivePlan>{next, plan}));
+  EXPECT_EQ(*store_->plans(2, 10), std::vector<LivePlan>{plan});
+  EXPECT_EQ(*store_->plans(INT64_MAX, 1), std::vector<LivePlan>{next});
+}
+
 TEST_P(EveryStore, NeverGivesANumberAgain) {
   put_two_jobs();
   StoreBatch batch;

@@ -1,0 +1,60 @@
+#pragma once
+// A loop with jobs on fragmented GPUs, and plans for them from what the loop shows.
+
+#include "loop_stand.hpp"
+#include "planner/planned_moves.hpp"
+#include "planner/planner.hpp"
+
+namespace cleave::trial {
+
+/// How a job of these tests may be moved; `restart`: only because it may be restarted, and saves
+/// when it is signalled.
+enum class Allows { nothing, replica, checkpoint, restart };
+
+class PlanStand : public Loop {
+ protected:
+  explicit PlanStand(const std::vector<std::string>& gpus) : Loop(gpus) {}
+
+  static NewJob sized_job(std::string profile, Allows allows) {
+    NewJob wanted = sized(std::move(profile));
+    wanted.spec.movable = allows == Allows::replica;
+    if (allows == Allows::checkpoint) wanted.spec.progress = Keeps::checkpoint;
+    wanted.spec.restartable = allows == Allows::restart;
+    if (allows == Allows::restart) {
+      wanted.spec.checkpoint_signal = 10;
+      wanted.spec.checkpoint_grace = 2s;
+    }
+    return wanted;
+  }
+  JobNumber submit_long(std::string profile, Allows allows) {
+    return submit(sized_job(std::move(profile), allows), 1000h);
+  }
+
+  /// What `cleave plan compact --live` finds.
+  Result<PlanOrder> compaction(const std::string& method = "optimal") const {
+    const LiveFleet live = control->live_fleet();
+    auto problem = PlanProblem::make(live.fleet, ProblemKind::compact, "the daemon");
+    if (!problem) return std::unexpected(problem.error());
+    PlanOptions options;
+    options.method = method;
+    const auto plan = make_plan(*problem, options);
+    if (!plan) return std::unexpected(plan.error());
+    auto moves = planned_moves(*problem, plan->moves, live.uuids);
+    if (!moves) return std::unexpected(moves.error());
+    return PlanOrder{"compact", 1h, std::move(*moves)};
+  }
+  [[nodiscard]] LivePlan latest_plan() const { return store->plans(INT64_MAX, 1).value().at(0); }
+  [[nodiscard]] std::string state_of_plan() const {
+    const LivePlan plan = latest_plan();
+    return std::string(plan_state_names[static_cast<std::size_t>(plan.state)]) +
+           (plan.why.empty() ? "" : ": " + plan.why);
+  }
+  /// "GPU-...: 3g.20gb@4" of the attempt that runs.
+  [[nodiscard]] std::optional<PlannedPlace> place(JobNumber number) const {
+    const AttemptRecord* attempt = control->attempt_of(number);
+    if (attempt == nullptr || !attempt->began || attempt->end) return std::nullopt;
+    return PlannedPlace{attempt->gpu, attempt->profile, attempt->start};
+  }
+};
+
+}  // namespace cleave::trial

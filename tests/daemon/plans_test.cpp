@@ -1,0 +1,152 @@
+// Plans, through the programs that people use: jobs are real processes on simulated GPUs.
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+
+#include "base/format.hpp"
+#include "daemon_stand.hpp"
+
+namespace cleave::whole {
+namespace {
+
+using std::chrono::seconds;
+
+bool has(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+/// With a scheduler that moves nothing by itself.
+StandOptions still(const std::string& gpus = "2xA100-40GB") {
+  StandOptions options;
+  options.gpus = gpus;
+  options.config = "scheduler = \"online:migration=off\"\n";
+  return options;
+}
+
+/// A 3g.20gb on each GPU, where there were two.
+std::vector<std::int64_t> fragment(DaemonStand& stand, int gpus, const std::string& allows) {
+  std::vector<std::int64_t> all, kept;
+  for (int i = 0; i < 2 * gpus; ++i)
+    all.push_back(stand.submit(fmt::format("--profile 3g.20gb {} -- sleep 600", allows)));
+  std::map<std::string, std::vector<std::int64_t>> on;
+  for (const std::int64_t each : all) {
+    EXPECT_TRUE(stand.wait_for_state(each, "running"));
+    on[stand.job(each)["instance"]["gpu"].get<std::string>()].push_back(each);
+  }
+  for (const auto& [gpu, there] : on) {
+    kept.push_back(there.front());
+    for (std::size_t i = 1; i < there.size(); ++i)
+      EXPECT_EQ(stand.run(fmt::format("cancel {}", there[i])).exit_code, 0);
+    for (std::size_t i = 1; i < there.size(); ++i) stand.over(there[i]);
+  }
+  EXPECT_EQ(kept.size(), static_cast<std::size_t>(gpus));
+  return kept;
+}
+
+TEST(DaemonPlans, ALargeJobIsServedThatOnlyACompactionCanServe) {
+  DaemonStand stand(still());
+  const auto kept = fragment(stand, 2, "--movable");
+  const std::int64_t large = stand.submit("--profile 7g.40gb -- sleep 600");
+  EXPECT_FALSE(stand.wait_until([&] { return stand.state_of(large) != "queued"; }, seconds(1)));
+  EXPECT_TRUE(has(stand.run("plans").out, "no plans"));
+
+  const Outcome planned =
+      stand.run(fmt::format("plan compact --live -o {} --explain", stand.path("plan")));
+  ASSERT_EQ(planned.exit_code, 0) << planned.err;
+  for (const char* each : {"Proven optimal", "a replica takes over", "none", "Freed: gpu/",
+                           "Nothing has been changed yet. `cleave apply "})
+    EXPECT_TRUE(has(planned.out, each)) << each << "\n" << planned.out;
+  EXPECT_EQ(stand.state_of(large), "queued");
+
+  const Outcome applied = stand.run(fmt::format("apply {} --wait", stand.path("plan")));
+  EXPECT_EQ(applied.exit_code, 0) << applied.err;
+  EXPECT_EQ(applied.out, "plan 1 (compact) has finished; moves done: 1 of 1, GPUs freed: 1 of 1\n");
+  EXPECT_TRUE(stand.wait_for_state(large, "running"));
+  std::size_t moved = 0;
+  for (const std::int64_t each : kept) {
+    const Json job = stand.job(each);
+    EXPECT_EQ(job["state"], "running");
+    if (job["attempts"] == 1) continue;
+    ++moved;
+    EXPECT_EQ(job["history"][0]["end"], "moved");
+    EXPECT_LE(job["history"][1]["began_at"], job["history"][0]["ended_at"]) << "no gap";
+  }
+  EXPECT_EQ(moved, 1U) << "and no more than planned";
+
+  const Outcome again = stand.run(fmt::format("apply {}", stand.path("plan")));
+  EXPECT_EQ(again.exit_code, 1) << "it was made for what is no more";
+  EXPECT_TRUE(has(again.err, "is not on") && has(again.err, "make it again")) << again.err;
+  EXPECT_TRUE(has(stand.run("plans").out, "finished"));
+  EXPECT_TRUE(has(stand.run("plans show 1").out, "done")) << stand.run("plans show 1").out;
+  EXPECT_EQ(stand.run("plans cancel 1").exit_code, 1);
+  EXPECT_EQ(stand.run("plans show 9").exit_code, 2);
+  EXPECT_TRUE(has(stand.events(), "plan-finished plan 1 finished"));
+  EXPECT_TRUE(has(text_of(stand.state() + "/audit.jsonl"), "/v1/plans"));
+}
+
+TEST(DaemonPlans, AreGoneOnWithWhereTheDaemonIsKilledBetweenTwoMoves) {
+  DaemonStand stand(still("4xA100-40GB"));
+  const auto kept = fragment(stand, 4, "--movable");
+  // Four cancels of the past do not count: the first stop is of the first job that has moved.
+  ASSERT_EQ(stand.stop(), 0);
+  stand.start({"CLEAVE_STOP_AT=before-stop:1"});
+  ASSERT_TRUE(stand.wait_until_ready());
+  ASSERT_EQ(stand.run(fmt::format("plan compact --live -o {}", stand.path("plan"))).exit_code, 0);
+  ASSERT_EQ(stand.run(fmt::format("apply {}", stand.path("plan"))).exit_code, 0);
+  ASSERT_EQ(stand.wait_for_end(), 128 + 9);
+  stand.start();
+  ASSERT_TRUE(stand.wait_until_ready());
+  EXPECT_TRUE(stand.wait_until([&] { return stand.get("/v1/plans/1")["ended_at"].is_string(); }));
+  const Json plan = stand.get("/v1/plans/1");
+  EXPECT_EQ(plan["state"], "finished") << plan.dump(1);
+  EXPECT_EQ(plan["freed"], 2);
+  EXPECT_EQ(plan["moves"].size(), 2U);
+  EXPECT_TRUE(stand.wait_until([&] { return stand.supervisors().size() == kept.size(); }))
+      << stand.supervisors().size() << " run";
+  for (const std::int64_t each : kept) EXPECT_EQ(stand.state_of(each), "running");
+}
+
+TEST(DaemonPlans, AJobThatSavesItsWorkGoesOnElsewhere) {
+  DaemonStand stand(still());
+  const auto kept =
+      fragment(stand, 2, "--progress checkpoint --checkpoint-signal USR1 --checkpoint-grace 0.3");
+  const Outcome planned = stand.run(fmt::format("plan compact --live -o {}", stand.path("plan")));
+  EXPECT_TRUE(has(planned.out, "saves its work, ends, and starts there")) << planned.out;
+  EXPECT_TRUE(has(planned.out, "at most 30 s to save and end")) << planned.out;
+  EXPECT_EQ(stand.run(fmt::format("apply {} --wait", stand.path("plan"))).exit_code, 0);
+  EXPECT_EQ(
+      stand.run("plan compact --live").out.find("No job needs to be moved") == std::string::npos,
+      false);
+  std::vector<std::int64_t> attempts;
+  for (const std::int64_t each : kept) attempts.push_back(stand.job(each)["attempts"]);
+  std::ranges::sort(attempts);
+  EXPECT_EQ(attempts, (std::vector<std::int64_t>{1, 2}));
+}
+
+TEST(DaemonPlans, GoToALayoutOfTheUsersOwn) {
+  DaemonStand stand(still());
+  fragment(stand, 2, "--movable");
+  const Outcome fleet = stand.run("plan fleet");
+  ASSERT_EQ(fleet.exit_code, 0) << fleet.err;
+  Json goal = Json::parse(fleet.out);
+  auto& instances = goal["gpus"][0]["instances"];
+  Json moved = goal["gpus"][1]["instances"];
+  instances = Json::array({*std::ranges::find_if(
+      instances, [](const Json& each) { return each.contains("workload"); })});
+  const Json work =
+      *std::ranges::find_if(moved, [](const Json& each) { return each.contains("workload"); });
+  instances.push_back(work);
+  instances[1]["start"] = instances[0]["start"] == 0 ? 4 : 0;
+  goal["gpus"][1]["instances"] = Json::array();
+  std::ofstream(stand.path("goal")) << goal;
+  const Outcome planned = stand.run(
+      fmt::format("plan migrate --live --goal {} -o {}", stand.path("goal"), stand.path("plan")));
+  ASSERT_EQ(planned.exit_code, 0) << planned.err;
+  EXPECT_EQ(stand.run(fmt::format("apply {} --wait", stand.path("plan"))).exit_code, 0);
+  EXPECT_EQ(stand.get("/v1/plans/1")["moves"][0]["to"]["start"], instances[1]["start"]);
+  EXPECT_EQ(stand.get("/v1/plans/1")["kind"], "migrate");
+}
+
+}  // namespace
+}  // namespace cleave::whole
