@@ -10,6 +10,7 @@
 #include "base/csv.hpp"
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "base/json_line.hpp"
 #include "base/options.hpp"
 #include "base/quantity.hpp"
 #include "base/random.hpp"
@@ -150,6 +151,13 @@ TEST(Csv, ReadsQuotesAndRefusesTornLines) {
   EXPECT_FALSE(CsvReader::open("", "t.csv"));
 }
 
+TEST(Csv, SaysWhatSeparatesTheCells) {
+  EXPECT_EQ(CsvReader::open("\na;b\n1;2\n", "t.csv").error().text(),
+            "t.csv:2: the header has no comma but semicolons; separate the cells by commas");
+  EXPECT_EQ(CsvReader::open("a\tb\n", "t.csv").error().message, "the header has no comma but tabs");
+  EXPECT_TRUE(CsvReader::open("a,\"b;c\"\n", "t.csv"));
+}
+
 std::string json_error(const std::string& text) {
   const auto document = parse_json(text, "f.json");
   return document ? "none" : document.error().text();
@@ -162,6 +170,20 @@ TEST(Json, SaysWhereItIsBroken) {
             "just before it");
   EXPECT_EQ(json_error("{\"a\": [1, 2"),
             "f.json: line 1, column 12: the JSON text ends in the middle; the file may be cut off");
+  EXPECT_EQ(parse_json_line("{\"a\": 1 \"b\"}", "f.jsonl:7").error().place, "f.jsonl:7: column 11");
+  const auto after = [](const std::string& text) {
+    return json_error(text).substr(std::string("f.json: line 1, column 7: ").size());
+  };
+  EXPECT_EQ(after("{\"a\": NaN}"),
+            "this is not valid JSON; JSON has no NaN and no infinity; write a number, or leave the "
+            "key out");
+  EXPECT_EQ(after("{\"a\": -Infinity}"), after("{\"a\": NaN}"));
+  EXPECT_EQ(after("{\"a\": True}"), "this is not valid JSON; write true in lower case");
+  EXPECT_EQ(after("{\"a\":\"\xe9\"}"),
+            "this is not UTF-8 text; convert it, as `iconv -f LATIN1 -t UTF-8` does of Latin-1");
+  EXPECT_EQ(json_error(std::string("{\"a\": 1}\0{", 10)),
+            "f.json: line 1, column 9: here is a byte of zero, which no text has; is it the right "
+            "file?");
   EXPECT_EQ(json_error("{\"a\": 1, \"a\": 2}"),
             "f.json: the key 'a' occurs twice in one object; keep one of the two");
   EXPECT_EQ(json_error(std::string(1000, '[')), "f.json: nested more than 64 levels deep");

@@ -14,6 +14,12 @@ Result<CsvReader> CsvReader::open(std::string_view text, std::string place) {
   if (!*header)
     return fail(ErrorKind::bad_input, reader.place_, "the file is empty",
                 "expected a CSV header line");
+  if (const std::size_t other = reader.columns_.front().find_first_of(";\t");
+      reader.columns_.size() == 1 && other != std::string::npos)
+    return fail(ErrorKind::bad_input, reader.place(),
+                fmt::format("the header has no comma but {}",
+                            reader.columns_.front()[other] == ';' ? "semicolons" : "tabs"),
+                "separate the cells by commas");
   for (auto column = reader.columns_.begin(); column != reader.columns_.end(); ++column)
     if (std::find(reader.columns_.begin(), column, *column) != column)
       return fail(ErrorKind::bad_input, reader.place(),
@@ -78,14 +84,15 @@ Result<bool> CsvReader::read_row(std::vector<std::string>& cells) {
         }
       }
       if (at(i) != ',' && at(i) != '\n' && at(i) != '\r')
-        return fail(ErrorKind::bad_input, place(), "text follows a quoted cell");
+        return fail(ErrorKind::bad_input, place(), "text follows a quoted cell",
+                    "a quote inside a quoted cell is written twice; is this file CSV?");
     }
     while (at(i) != ',' && at(i) != '\n') cell += rest_[i++];
     row_ends = at(i) == '\n';
     if (row_ends && cell.ends_with('\r')) cell.pop_back();
     if (!valid_utf8(cell))
       return fail(ErrorKind::bad_input, place(), "the line is not UTF-8 text",
-                  "convert the file to UTF-8");
+                  "convert it, as `iconv -f LATIN1 -t UTF-8` does of Latin-1");
     cells.push_back(cell);
     ++i;
   }

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/format.hpp"
+#include "base/json_line.hpp"
 #include "base/text.hpp"
 
 template class nlohmann::basic_json<nlohmann::ordered_map>;
@@ -15,8 +16,8 @@ namespace {
 
 constexpr int deepest = 64;  // our formats nest at most ten levels
 
-/// Where in `text` the parser stopped: "line 3, column 7".
-std::string line_and_column(std::string_view text, std::size_t byte) {
+/// Where in `text` the parser stopped: "line 3, column 7", or of a text of one line the column.
+std::string line_and_column(std::string_view text, std::size_t byte, bool one_line) {
   std::size_t line = 1, column = 1;
   for (const char c : text.substr(0, byte == 0 ? 0 : byte - 1)) {
     ++column;
@@ -25,7 +26,37 @@ std::string line_and_column(std::string_view text, std::size_t byte) {
       column = 1;
     }
   }
-  return fmt::format("line {}, column {}", line, column);
+  return one_line ? fmt::format("column {}", column)
+                  : fmt::format("line {}, column {}", line, column);
+}
+
+/// The word that the byte belongs to, which counts from one; empty if it belongs to none.
+std::string_view word_at(std::string_view text, std::size_t byte) {
+  constexpr auto in_word = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  std::size_t begin = std::min(byte, text.size()), end = begin;
+  while (begin > 0 && in_word(text[begin - 1])) --begin;
+  while (end < text.size() && in_word(text[end])) ++end;
+  return text.substr(begin, end - begin);
+}
+
+/// A text that is not JSON: what is wrong where the parser stopped, and what helps.
+struct BrokenText {
+  std::string message = "this is not valid JSON", remedy;
+};
+
+BrokenText broken_text(std::string_view text, std::size_t byte) {
+  if (byte > text.size()) return {"the JSON text ends in the middle", "the file may be cut off"};
+  if (!valid_utf8(text))
+    return {"this is not UTF-8 text", "convert it, as `iconv -f LATIN1 -t UTF-8` does of Latin-1"};
+  const std::string word = lowercase(word_at(text, byte));
+  for (const char* const number : {"nan", "inf", "infinity"})
+    if (word == number)
+      return {.remedy = "JSON has no NaN and no infinity; write a number, or leave the key out"};
+  for (const auto& [other, ours] : {std::pair("true", "true"), std::pair("false", "false"),
+                                    std::pair("null", "null"), std::pair("none", "null")})
+    if (word == other) return {.remedy = fmt::format("write {} in lower case", ours)};
+  if (byte <= text.find_first_not_of(" \t\r\n") + 1) return {.remedy = "is it the right file?"};
+  return {.remedy = "look for a missing comma, quote or bracket just before it"};
 }
 
 std::string what_it_is(const Json& node) {
@@ -149,7 +180,14 @@ class Builder final : public nlohmann::json_sax<Json> {
 
 }  // namespace
 
-Result<Json> parse_json(std::string_view text, const std::string& place) {
+namespace {
+
+Result<Json> parse(std::string_view text, const std::string& place, bool one_line) {
+  // The library takes a byte of zero for the end, whatever follows it.
+  if (const std::size_t zero = text.find('\0'); zero != std::string_view::npos)
+    return fail(ErrorKind::bad_input,
+                fmt::format("{}: {}", place, line_and_column(text, zero + 1, one_line)),
+                "here is a byte of zero, which no text has", "is it the right file?");
   Builder builder;
   try {
     if (Json::sax_parse(text, &builder)) return std::move(builder.document);
@@ -164,17 +202,23 @@ Result<Json> parse_json(std::string_view text, const std::string& place) {
   } catch (const Json::parse_error& broken) {
     if (trimmed(text).empty())
       return fail(ErrorKind::bad_input, place, "the JSON text is empty", "is it the right file?");
-    const bool torn = broken.byte > text.size();
-    const bool at_once = broken.byte <= text.find_first_not_of(" \t\r\n") + 1;
+    BrokenText why = broken_text(text, broken.byte);
     return fail(ErrorKind::bad_input,
-                fmt::format("{}: {}", place, line_and_column(text, broken.byte)),
-                torn ? "the JSON text ends in the middle" : "this is not valid JSON",
-                torn      ? "the file may be cut off"
-                : at_once ? "is it the right file?"
-                          : "look for a missing comma, quote or bracket just before it");
+                fmt::format("{}: {}", place, line_and_column(text, broken.byte, one_line)),
+                std::move(why.message), std::move(why.remedy));
   } catch (const Json::exception&) {
     return fail(ErrorKind::bad_input, place, "a number in the JSON text is too large");
   }
+}
+
+}  // namespace
+
+Result<Json> parse_json(std::string_view text, const std::string& place) {
+  return parse(text, place, false);
+}
+
+Result<Json> parse_json_line(std::string_view text, const std::string& place) {
+  return parse(text, place, true);
 }
 
 JsonReader::JsonReader(const Json& node, std::string place, std::optional<Error>& error)

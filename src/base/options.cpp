@@ -17,6 +17,9 @@ Result<OptionTexts> options_of(std::string_view spec, const std::string& place) 
     if (equals == std::string_view::npos || equals == 0)
       return fail(ErrorKind::bad_usage, place, fmt::format("'{}' is not an option", shown(part)),
                   "write NAME:key=value;key=value");
+    if (equals + 1 == part.size())
+      return fail(ErrorKind::bad_usage, place, fmt::format("'{}' has no value", shown(part)),
+                  "give one, or leave the option out");
     if (!given.emplace(part.substr(0, equals), part.substr(equals + 1)).second)
       return fail(ErrorKind::bad_usage, place,
                   fmt::format("{} is given twice", shown(part.substr(0, equals))));

@@ -50,6 +50,11 @@ TEST(Options, AreRefusedInWords) {
   EXPECT_EQ(read("car:fuel=hay").error().message, "'hay' is not a value of it");
 }
 
+TEST(Options, WithoutAValueAreRefused) {
+  EXPECT_EQ(options_of("name:a=1;b=", "scheduler").error().text(),
+            "scheduler: 'b=' has no value; give one, or leave the option out");
+}
+
 TEST(Options, TheFirstWrongValueIsTheError) {
   const OptionTexts texts = {{"power", "2"}, {"gears", "1.5"}, {"fuel", "x"}, {"tank", "full"}};
   const auto wrong = [&](const auto& read) {

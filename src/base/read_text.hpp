@@ -9,8 +9,8 @@
 
 namespace cleave {
 
-/// The whole file, inflated if it is gzip; "-" is standard input. At most 4 GiB of text. Errors
-/// name the file and are of kind bad_input.
+/// The whole file, inflated if it is gzip, up to the limits of read_limits.hpp; "-" is standard
+/// input. What holds bytes of zero is not text. Errors name the file and are of kind bad_input.
 [[nodiscard]] Result<std::string> read_text(const std::string& path);
 
 /// A text and where it is from, as errors call it.

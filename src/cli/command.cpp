@@ -15,6 +15,7 @@
 #include "base/read_text.hpp"
 #include "base/terminal_text.hpp"
 #include "base/text.hpp"
+#include "cli/output_files.hpp"
 
 namespace cleave::cli {
 
@@ -76,12 +77,26 @@ Result<ModelProfiles> choose_profiles(const std::string& model, const std::strin
   return ModelProfiles{*found, choice->on(**found)};
 }
 
+namespace {
+
+/// What helps where there is no file of fleets called so.
+std::string in_place_of_a_file(const std::string& fleet) {
+  for (const GpuModel& model : gpu_models())
+    if (lowercase(fleet).find(lowercase(model.key)) != std::string::npos)
+      return fmt::format("write a number, an x and the model, such as 4x{}", model.key);
+  return "check the name, or write GPUs in short, such as 4xA100-40GB";
+}
+
+}  // namespace
+
 Result<FleetFile> load_fleet(const std::string& fleet, const std::string& profiles) {
   const auto choice = ProfileChoice::parse(profiles);
   if (!choice) return std::unexpected(choice.error());
   if (is_fleet_in_short(fleet) && ::access(fleet.c_str(), F_OK) != 0)
     return parse_fleet_in_short(fleet, *choice);
-  const auto text = read_text(fleet);
+  auto text = read_text(fleet);
+  if (!text && !fleet.empty() && ::access(fleet.c_str(), F_OK) != 0)
+    text.error().remedy = in_place_of_a_file(fleet);
   if (!text) return std::unexpected(text.error());
   return parse_fleet(*text, fleet == "-" ? "standard input" : shown(fleet, 200), *choice);
 }
@@ -141,9 +156,9 @@ WholeFile::WholeFile(const std::string& path) : path_(path) {
   namespace fs = std::filesystem;
   std::error_code failed;
   const bool there = fs::exists(path, failed);
-  plain_ = fs::is_regular_file(path, failed) || !there;
-  // A link stays, and the file that it leads to is replaced.
-  target_ = there ? fs::canonical(path, failed).string() : path;
+  plain_ = is_plain(path);
+  // A link stays, and the file that it leads to is made or replaced.
+  target_ = end_of_links(path).string();
   written_ = plain_ ? fmt::format("{}.{}.part", target_, getpid()) : path;
   slot_ = plain_ ? watch(written_) : most_files;
   errno = 0;
@@ -184,7 +199,12 @@ Result<void> WholeFile::finish() {
 
 std::unexpected<Error> WholeFile::failure(std::error_code why) const {
   return fail(ErrorKind::infeasible, shown(path_, 200),
-              why ? fmt::format("cannot be written: {}", why.message()) : "cannot be written");
+              why ? fmt::format("cannot be written: {}", why.message()) : "cannot be written",
+              why == std::errc::no_such_file_or_directory ? "make its folder first"
+              : why == std::errc::permission_denied || why == std::errc::read_only_file_system
+                  ? "name a file in a folder where you may write"
+              : why == std::errc::no_space_on_device ? "make room there, or name another place"
+                                                     : "");
 }
 
 Result<void> write_whole(const std::string& path, const std::string& text) {

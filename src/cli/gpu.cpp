@@ -195,8 +195,10 @@ void add_gpu(CommandLine& program, Run& run) {
       program, run, "gpu",
       "The GPU models that Cleave knows; for one model, its profiles and its number of states",
       "cleave gpu A100-40GB --profiles five", gpu);
-  command->add_option("MODEL", options.model,
-                      "Model key or the driver's name for it; all models by default");
+  command
+      ->add_option("MODEL", options.model,
+                   "Model key or the driver's name for it; all models by default")
+      ->check(not_empty());
   add_profiles(*command, options.profiles);
   add_json(*command, options.json);
 }

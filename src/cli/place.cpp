@@ -34,6 +34,9 @@ Result<Request> read_request(const Options& options, const FleetFile& fleet) {
   if (options.profile.empty()) {
     const auto size = parse_size(options.memory);
     if (!size) return fail_at("--memory", size.error());
+    if (*size == MiB{0})
+      return fail(ErrorKind::bad_usage, "--memory", "a request for no memory is for no instance",
+                  "say at least 1MiB");
     return Request{BySize{*size, {options.compute}}, {}};
   }
   Request request{ByProfile{options.profile}, {}};

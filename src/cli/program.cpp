@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <new>
 #include <span>
 #include <string_view>
 #include <system_error>
@@ -136,6 +137,10 @@ int run_program(int argc, char** argv, const char* version, const StudyCommands&
     return report_error({ErrorKind::infeasible, "standard output", failure.code().message(),
                          "the answer is not complete"},
                         false);
+  } catch (const std::bad_alloc&) {
+    return report_error({ErrorKind::infeasible, "", "there is not enough memory for this",
+                         "give it a smaller input, or allow the process more (ulimit -v)"},
+                        json);
   } catch (const std::exception& exception) {
     return report_error({ErrorKind::internal, "",
                          fmt::format("something went wrong inside Cleave: {}", exception.what()),

@@ -9,6 +9,7 @@
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
+#include "cli/output_files.hpp"
 #include "cli/run_outcomes.hpp"
 #include "cli/table.hpp"
 #include "cli/workload_arguments.hpp"
@@ -118,17 +119,12 @@ class RunFiles {
  public:
   [[nodiscard]] Result<void> open(const Options& options, const FleetFile& fleet,
                                   const Workload& workload) {
-    if (!options.events.empty() && options.events == options.trace_events)
-      return fail(ErrorKind::bad_usage, "--trace-events", "this is also the file of --events",
-                  "name two different files");
-    if (!options.outcomes.empty() &&
-        (options.outcomes == options.events || options.outcomes == options.trace_events))
-      return fail(ErrorKind::bad_usage, "--outcomes", "this file is written by another option too",
-                  "name a file of its own");
-    for (const auto& [name, path] : {std::pair("--events", options.events),
-                                     {"--trace-events", options.trace_events},
-                                     {"--outcomes", options.outcomes}})
-      if (const auto apart = options.run.not_read(name, path); !apart)
+    const std::vector<OutputOption> outputs = {{"--events", options.events},
+                                               {"--trace-events", options.trace_events},
+                                               {"--outcomes", options.outcomes}};
+    if (const auto apart = written_once(outputs); !apart) return std::unexpected(apart.error());
+    for (const auto& [name, path] : outputs)
+      if (const auto apart = options.run.not_read(name.c_str(), path); !apart)
         return std::unexpected(apart.error());
     if (!options.outcomes.empty()) {
       auto file = WholeFile::open(options.outcomes);
@@ -174,6 +170,11 @@ class RunFiles {
   std::optional<TraceEvents> trace_;
 };
 
+/// A fleet that none of the jobs fits is an answer, but not that it can be done.
+int exit_code_of(const RunSummary& summary) {
+  return summary.jobs > 0 && summary.rejected == summary.jobs ? 1 : 0;
+}
+
 Result<int> simulate_command(const Options& options) {
   const auto spec = parse_scheduler(options.scheduler);
   if (!spec) return std::unexpected(spec.error());
@@ -214,12 +215,12 @@ Result<int> simulate_command(const Options& options) {
     if (!of_accounts.empty()) json["slices_by_account"] = to_json(of_accounts, "account");
     if (options.run.timing) json["seconds"] = seconds;
     print(json);
-    return 0;
+    return exit_code_of(*summary);
   }
   fmt::print("{}{}", introduction(*fleet, *workload), run_text(*run, *fleet));
   print_text(*summary, by_user, slices, options.run.reconfiguration.empty());
   if (options.run.timing) fmt::print("simulated in {:.3f} s\n", seconds);
-  return 0;
+  return exit_code_of(*summary);
 }
 
 }  // namespace

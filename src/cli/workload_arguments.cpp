@@ -12,6 +12,7 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/options.hpp"
+#include "base/read_limits.hpp"
 #include "base/read_text.hpp"
 #include "base/text.hpp"
 #include "cli/forecast/model_input.hpp"
@@ -370,7 +371,7 @@ Result<Workload> RunArguments::read_workload(std::uint64_t with_seed) const {
       if (made) made->options["generator"] = generate;
       return made;
     }
-    const auto text = read_text(workload);
+    const auto text = read_text(workload, trace_limits);
     if (!text) return std::unexpected(text.error());
     return parse_workload(*text, workload == "-" ? "standard input" : shown(workload, 200),
                           model_sizer(workload),

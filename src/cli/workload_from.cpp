@@ -6,6 +6,7 @@
 
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "base/read_limits.hpp"
 #include "base/read_text.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
@@ -53,7 +54,7 @@ Result<Workload> read_source(const Source& source) {
   if (trace_format(source.name)) return read_trace_of(source);
   if (const auto none = source.trace_options.without_trace(); !none)
     return std::unexpected(none.error());
-  const auto text = read_text(source.name);
+  const auto text = read_text(source.name, trace_limits);
   if (!text) return std::unexpected(text.error());
   // What kernels need depends on a fleet; nothing here does.
   return parse_workload(*text, source.name == "-" ? "standard input" : shown(source.name, 200),

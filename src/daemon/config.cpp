@@ -8,6 +8,7 @@
 #include <cstring>
 #include <fstream>
 #include <functional>
+#include <set>
 #include <sstream>
 #include <variant>
 
@@ -15,6 +16,7 @@
 #include "base/text.hpp"
 #include "forecast/time/application_times.hpp"
 #include "model/job_spec.hpp"
+#include "model/run_variables.hpp"
 
 namespace cleave {
 
@@ -508,6 +510,31 @@ std::optional<ReservedGpu> reserved_gpu(const toml::table& table) {
   return table.size() == keys ? std::optional(reserved) : std::nullopt;
 }
 
+/// Why a job's environment cannot have the variable; empty if it can.
+std::string wrong_job_variable(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0 || text.find('\0') != std::string::npos)
+    return fmt::format("'{}' is not one", shown(text));
+  const std::string_view name = std::string_view(text).substr(0, equals);
+  return std::ranges::find(run_variables, name) == run_variables.end()
+             ? ""
+             : fmt::format("each run of a job has its own {}; leave it out", name);
+}
+
+/// What is wrong with the texts of a list that are right by their kind; empty if nothing is.
+std::string wrong_texts(std::string_view setting, const std::vector<std::string>& texts) {
+  std::set<std::string_view> before;
+  for (const std::string& each : texts) {
+    if (setting == "managed_gpus" && (each.empty() || each.starts_with('-')))
+      return fmt::format("'{}' is neither an index nor a UUID", shown(each));
+    if (setting == "managed_gpus" && !before.insert(each).second)
+      return fmt::format("'{}' is named twice", shown(each));
+    if (setting != "job_environment") continue;
+    if (std::string why = wrong_job_variable(each); !why.empty()) return why;
+  }
+  return {};
+}
+
 /// One value on its way into the settings.
 struct ConfigValue {
   const ConfigRow& row;
@@ -569,11 +596,7 @@ struct ConfigValue {
     } else {
       return wrong();
     }
-    if (row.name == "job_environment")
-      for (const std::string& each : texts)
-        if (each.find('=') == std::string::npos || each.starts_with('=') ||
-            each.find('\0') != std::string::npos)
-          return wrong("", fmt::format("'{}' is not one", shown(each)));
+    if (const std::string why = wrong_texts(row.name, texts); !why.empty()) return wrong("", why);
     setting.set(to, std::move(texts));
     return {};
   }
@@ -673,6 +696,28 @@ std::unexpected<Error> wrong_in_file(const std::string& place, Error error) {
   return fail_at(place, std::move(error));
 }
 
+/// What one user may have, where it is said, is at most what all may have.
+Result<void> check_shares(const toml::table& table, const DaemonSettings& settings,
+                          const std::string& place) {
+  struct Share {
+    std::string_view of_user, of_all;
+    std::size_t least, most;
+  };
+  const Share shares[] = {{"server.connections_per_user", "server.connections",
+                           settings.limits.connections_per_user, settings.limits.connections},
+                          {"most_waiting_per_user", "most_waiting", settings.most_waiting_per_user,
+                           settings.control.most_waiting}};
+  for (const Share& share : shares) {
+    const auto said = table.at_path(share.of_user);
+    if (said && share.least > share.most)
+      return fail(ErrorKind::bad_input, at_line(place, said.node()->source()),
+                  fmt::format("'{}' is {}, and '{}', of all users, is {}", share.of_user,
+                              share.least, share.of_all, share.most),
+                  "give one user at most as many as all have");
+  }
+  return {};
+}
+
 /// The line that sets the key.
 std::string place_of(const toml::table& table, std::string_view key, const std::string& place) {
   const toml::node* node = table.get(key);
@@ -696,6 +741,8 @@ Result<DaemonConfig> parse_config(std::string_view text, const std::string& plac
     return wrong_in_file(place_of(parsed.table(), "scheduler", place), possible.error());
   if (const auto possible = Control::check_forecaster(control.forecaster); !possible)
     return wrong_in_file(place_of(parsed.table(), "forecaster", place), possible.error());
+  if (const auto within = check_shares(parsed.table(), config.settings, place); !within)
+    return std::unexpected(within.error());
   return config;
 }
 

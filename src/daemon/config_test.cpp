@@ -10,6 +10,7 @@
 #include "base/random.hpp"
 #include "base/temporary_folder_test.hpp"
 #include "base/text.hpp"
+#include "daemon/config_check.hpp"
 #include "forecast/time/application_times.hpp"
 
 namespace cleave {
@@ -141,7 +142,17 @@ TEST(Config, RefusesWithFileAndLine) {
        "c.toml:1: 'reservations'"},
       {"reservations = [{gpu = 0, from = 9999-01-01T00:00:00Z, until = 9999-01-02T00:00:00Z}]",
        "c.toml:1: 'reservations'"},
+      {"managed_gpus = [-1]", "'-1' is neither an index nor a UUID"},
+      {"managed_gpus = [\"\"]", "'' is neither an index nor a UUID"},
+      {"managed_gpus = [0, 1, 0]", "'0' is named twice"},
+      {"most_waiting = 5\nmost_waiting_per_user = 6",
+       "c.toml:2: 'most_waiting_per_user' is 6, and 'most_waiting', of all users, is 5"},
+      {"[server]\nconnections_per_user = 600",
+       "c.toml:2: 'server.connections_per_user' is 600, and 'server.connections', of all users, is "
+       "512; give one user at most as many as all have"},
       {"job_environment = [\"A\"]", "'A' is not one"},
+      {"job_environment = [\"A=\", \"CUDA_VISIBLE_DEVICES=0\"]",
+       "each run of a job has its own CUDA_VISIBLE_DEVICES; leave it out"},
       {"out_of_memory_codes = [0]", "must be a list of whole numbers from 1 to 255, not [ 0 ]"},
       {"[server]\n\nconections = 3", "c.toml:3: unknown key 'server.conections'; did you mean"},
       {"[serve]\nx = 1", "c.toml:1: unknown key 'serve'"},
@@ -176,6 +187,39 @@ TEST(Config, RefusesWithFileAndLine) {
             std::string::npos);
   EXPECT_NE(none.error().remedy.find("--sample-config"), std::string::npos);
   EXPECT_FALSE(read_config(folder.path().string()));
+}
+
+TEST(Config, WhatItNamesMustBeOnThisMachine) {
+  const TemporaryFolder folder;
+  const std::string here = folder.path().string(), text = here + "/text";
+  std::ofstream(text) << "not a library\n";
+  const auto checked = [](auto set) {
+    DaemonSettings settings;
+    set(settings);
+    const auto usable = check_on_this_machine(settings);
+    return usable ? "" : usable.error().text();
+  };
+  const auto library = [&](const std::string& file) {
+    return checked([&](DaemonSettings& to) { to.nvml = file; });
+  };
+  const auto jobs = [&](const std::string& given) {
+    return checked([&](DaemonSettings& to) { to.jobs_directory = given; });
+  };
+  EXPECT_EQ(checked([](DaemonSettings&) {}), "");
+  EXPECT_TRUE(library("/tmp").starts_with("nvml: /tmp: it is not a plain file; name the file of"));
+  EXPECT_TRUE(library(here + "/none.so").ends_with("the driver's is taken then"));
+  EXPECT_NE(library(here + "/none.so").find("No such file or directory"), std::string::npos);
+  EXPECT_NE(library(text).find("the loader does not take it"), std::string::npos);
+  EXPECT_NE(library("libc.so.6").find("it is not an NVML library"), std::string::npos);
+  EXPECT_EQ(jobs(here), "");
+  EXPECT_EQ(jobs(here + "/to-be-made/"), "");
+  EXPECT_NE(jobs(here + "/none/jobs").find("there is no folder " + here + "/none; make it"),
+            std::string::npos);
+  EXPECT_NE(jobs(text).find("it is not a folder"), std::string::npos);
+  EXPECT_NE(jobs("jobs").find("it is not a folder with its whole path"), std::string::npos);
+  EXPECT_NE(jobs("/").find("it is not a folder with its whole path"), std::string::npos);
+  EXPECT_EQ(checked([](DaemonSettings& to) { to.operators_group = "no-such-group"; }),
+            "operators_group: there is no group 'no-such-group'; `getent group` lists the groups");
 }
 
 TEST(Config, EverySchedulerThatCanDecideHereIsTaken) {

@@ -10,6 +10,7 @@
 
 #include "base/format.hpp"
 #include "base/text.hpp"
+#include "daemon/config_check.hpp"
 #include "daemon/daemon.hpp"
 #include "daemon/log_output.hpp"
 #include "daemon/store_commands.hpp"
@@ -112,19 +113,23 @@ int check_config(DaemonOptions& options) {
     report_error(config.error());
     return 2;
   }
-  if (const auto applications = read_applications(config->settings); !applications)
-    return report_error(applications.error());
   const auto place = config_place(options.arguments);
   std::error_code failed;
   const bool there = place && std::filesystem::exists(*place, failed);
-  // The daemon runs with an unknown group rather than not at all; here it is a mistake.
-  if (const auto unknown = unknown_groups(config->settings); there && !unknown.empty())
-    return report_error({ErrorKind::bad_input, place->string(), unknown.front(),
-                         "`getent group` lists the groups"});
+  if (const auto usable = check_on_this_machine(config->settings); !usable) {
+    const Error& why = usable.error();
+    // What is wrong in a file that it names has that file's place already.
+    return report_error(there && why.place.find('/') == std::string::npos
+                            ? fail_at(shown(place->string(), 200), why).error()
+                            : why);
+  }
   for (const std::string& each : config_changes(default_config(), *config))
     fmt::print("{}\n", shown(each, 500));
   if (there) {
-    fmt::print("{}: it can be used\n", shown(place->string(), 200));
+    fmt::print("{}: it can be used{}\n", shown(place->string(), 200),
+               config->settings.managed_gpus.empty()
+                   ? ", but managed_gpus must still be named, unless with --simulate"
+                   : "");
   } else {
     fmt::print("there is no {}: every key has its default, and managed_gpus must still be named\n",
                place ? shown(place->string(), 200) : "file");

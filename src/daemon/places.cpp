@@ -51,7 +51,10 @@ Result<void> check_same(const fs::path& node, const std::vector<const GpuModel*>
 /// are the same. Returns the node's directory.
 Result<fs::path> own_sim_node(const fs::path& state, const std::string& gpus, bool instant) {
   auto models = parse_sim_gpus(gpus);
-  if (!models) return std::unexpected(models.error());
+  if (!models) {
+    models.error().place = "--simulate";
+    return std::unexpected(models.error());
+  }
   const fs::path node = state / "sim-node";
   std::error_code failed;
   if (fs::exists(node, failed) && !fs::is_empty(node, failed)) {

@@ -7,6 +7,7 @@
 
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "base/json_line.hpp"
 #include "base/text.hpp"
 #include "device/nvml_library.hpp"
 
@@ -412,7 +413,7 @@ class RecordingText {
                   "its last line says how many calls there were; record again");
     const std::string_view line = text_.substr(0, end);
     text_.remove_prefix(end + 1);
-    return parse_json(line, here());
+    return parse_json_line(line, here());
   }
 
   std::optional<Error> head() {

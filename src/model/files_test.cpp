@@ -511,9 +511,24 @@ TEST(WorkloadFile, NamesThePlaceAndTheRemedy) {
             "jobs.jsonl:1: the column 'id' occurs twice in the header; keep one of the two");
   EXPECT_EQ(job_error(R"({"id": "a\u001b[31m", "duration_s": 1})"),
             "jobs.jsonl:1: id: a job needs a name, without control characters");
-  EXPECT_EQ(job_error(""), "jobs.jsonl: the file is empty; expected a CSV header line");
-  EXPECT_NE(job_error(R"({"id": "a", "duration_s": 1)").find("jobs.jsonl:1: line 1, column"),
-            std::string::npos);
+  EXPECT_EQ(job_error(""),
+            "jobs.jsonl: the file is empty; a workload is CSV with a header, or "
+            "one JSON object a line");
+  EXPECT_EQ(job_error(R"({"id": "a", "duration_s": 1)"),
+            "jobs.jsonl:1: column 28: the JSON text ends in the middle; a workload is CSV with a "
+            "header, or one JSON object a line");
+  EXPECT_EQ(job_error("{\"id\": \"a\", \"duration_s\": NaN}\n"),
+            "jobs.jsonl:1: column 27: this is not valid JSON; JSON has no NaN and no infinity; "
+            "write a number, or leave the key out");
+  EXPECT_EQ(job_error("id,duration_s,wieght\na,1,2\n"),
+            "jobs.jsonl:1: unknown column 'wieght'; a column of your own is called x-wieght");
+  EXPECT_EQ(job_error("id,duration,x-mine\na,1,2\n"),
+            "jobs.jsonl:1: unknown column 'duration'; did you mean 'duration_s'? Otherwise, a "
+            "column of your own is called x-duration");
+  EXPECT_EQ(job_error(R"({"id": "a", "phases": {}})"),
+            "jobs.jsonl:1: phases: the phases take no time; give at least one of them");
+  EXPECT_EQ(job_error(fmt::format(R"({{"id": "{}", "duration_s": 1}})", std::string(1025, 'a'))),
+            "jobs.jsonl:1: id: a name of 1025 bytes is too long; at most 1024 are taken");
 }
 
 TEST(Share, MapsToProfilesByTheRule) {

@@ -522,6 +522,14 @@ TEST(Cleaved, ReportsErrorsBeforeItBegins) {
   EXPECT_EQ(shell("cleaved --no-such-option").exit_code, 2);
   const std::string places = " --state " + stand.path("s") + " --socket " + stand.path("r/s");
   EXPECT_EQ(shell("cleaved --simulate 3xNothing" + places).exit_code, 2);
+  const auto many = shell("cleaved --simulate 65xA100-40GB" + places);
+  EXPECT_EQ(many.exit_code, 2);
+  EXPECT_NE(many.err.find("cleaved: --simulate: 65 GPUs are more"), std::string::npos) << many.err;
+  stand.write("nvml.toml", "nvml = \"/tmp\"\n");
+  const auto library = shell("cleaved --check-config " + stand.path("nvml.toml"));
+  EXPECT_EQ(library.exit_code, 2);
+  EXPECT_NE(library.err.find("nvml.toml: nvml: /tmp: it is not a plain file"), std::string::npos)
+      << library.err;
   const auto unnamed =
       shell("env -u CLEAVE_SIM_NODE cleaved --config " + stand.path("good.toml") + places);
   EXPECT_EQ(unnamed.exit_code, 2);

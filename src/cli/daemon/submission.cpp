@@ -17,6 +17,7 @@
 #include "cli/forecast/model_input.hpp"
 #include "model/container_image.hpp"
 #include "model/instances_text.hpp"
+#include "model/run_variables.hpp"
 #include "model/speed_table.hpp"
 #include "physics/profile_times.hpp"
 
@@ -24,11 +25,6 @@ namespace cleave::cli {
 
 namespace {
 
-/// Set by the daemon for each run; those of the caller may be another job's.
-constexpr auto of_the_run = std::to_array<std::string_view>(
-    {"CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "CLEAVE_JOB", "CLEAVE_ATTEMPT",
-     "CLEAVE_REPORT", "CLEAVE_JOB_MARK", "CLEAVE_RANK", "CLEAVE_PROCESSES", "CLEAVE_GANG",
-     "CLEAVE_REPLICA"});
 /// What the daemon sets for the processes of a job of several, unless its user did. In such a
 /// process they are not the user's.
 constexpr auto of_a_gang = std::to_array<std::string_view>(
@@ -68,7 +64,8 @@ Result<std::vector<std::string>> environment_of(std::span<const std::string> all
     const std::size_t equals = each.find('=');
     if (equals == std::string::npos || equals == 0) continue;
     const std::string name = each.substr(0, equals);
-    if (is_one_of(name, of_the_run) || (in_a_gang && is_one_of(name, of_a_gang))) continue;
+    // Those of the caller may be another job's.
+    if (is_one_of(name, run_variables) || (in_a_gang && is_one_of(name, of_a_gang))) continue;
     callers[name] = each.substr(equals + 1);
     const bool of_user = is_one_of(name, of_the_user) || name.starts_with("LC_");
     const bool here = passed == PassedOn::container && is_one_of(name, of_this_machine);
@@ -87,7 +84,7 @@ Result<std::vector<std::string>> environment_of(std::span<const std::string> all
                   remedy);
     };
     if (name.empty()) return refuse("has no name", "write NAME=VALUE, or NAME to pass your own on");
-    if (is_one_of(name, of_the_run))
+    if (is_one_of(name, run_variables))
       return refuse("is set for each run by the daemon", "leave it out");
     if (equals == std::string::npos && !callers.contains(name))
       return refuse("is not set here", "write NAME=VALUE, or export it first");

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
+#include <filesystem>
 #include <mutex>
 #include <random>
 #include <thread>
@@ -193,6 +195,21 @@ Result<ApiAnswer> send_with_key(const Options& options, const std::string& body)
   return answer;
 }
 
+/// A program that is named by its path must be there. One named alone is looked for where the job
+/// runs, in a PATH that the daemon may have added to, and the path in an image is another one.
+Result<void> command_is_there(const Json& submission) {
+  const std::string program = submission["command"].front().get<std::string>();
+  if (program.find('/') == std::string::npos || submission.contains("image")) return {};
+  const std::filesystem::path path =
+      std::filesystem::path(submission["directory"].get<std::string>()) / program;
+  // Anything else that keeps this process from seeing it may be otherwise for the job.
+  if (::access(path.c_str(), F_OK) == 0 || errno != ENOENT) return {};
+  return fail(ErrorKind::bad_input, "COMMAND",
+              fmt::format("there is no program {}", visible(program)),
+              "check its name and --cwd; where it is made before the job starts, submit "
+              "`sh -c` and the command as one word");
+}
+
 Result<Json> send(const Options& options) {
   if (command_words().empty() || !options.before_dashes.empty())
     return fail(
@@ -204,6 +221,8 @@ Result<Json> send(const Options& options) {
   std::vector<std::string> left_out;
   const auto submission = options.job.document(command_words(), left_out);
   if (!submission) return std::unexpected(submission.error());
+  if (const auto there = command_is_there(*submission); !there)
+    return std::unexpected(there.error());
   for (const std::string& name : left_out)
     fmt::print(stderr, "cleave: the variable {} is not UTF-8 and is left out\n", visible(name));
   auto answer = send_with_key(options, submission->dump());

@@ -6,6 +6,7 @@
 
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "base/json_line.hpp"
 #include "base/text.hpp"
 #include "model/gpu_model.hpp"
 
@@ -245,7 +246,7 @@ Result<std::size_t> add_profiles(ProfileRepository& repository, std::string_view
     ++number;
     if (trimmed(line).empty()) continue;
     const std::string here = fmt::format("{}:{}", place, number);
-    const auto document = parse_json(line, here);
+    const auto document = parse_json_line(line, here);
     if (!document) return std::unexpected(document.error());
     JsonReader in(*document, here, error);
     records.push_back(read_record(in, *document));

@@ -15,6 +15,8 @@ namespace cleave {
 
 namespace {
 
+constexpr std::size_t longest_id = 1024;
+
 Duration sum(const Phases& phases) {
   return phases.cpu + phases.transfer + phases.compute + phases.bandwidth;
 }
@@ -129,6 +131,9 @@ void JobReader::read(const Json& document, const std::string& place) {
     if (in.has(field->key)) pass_over(in, *field);
   in.done();
   if (!fit_for_a_name(job.id)) in.refuse("id", "a job needs a name, without control characters");
+  if (job.id.size() > longest_id)
+    in.refuse("id", fmt::format("a name of {} bytes is too long", job.id.size()),
+              fmt::format("at most {} are taken", longest_id));
   if (*error_) return;
   if (kind.service) {
     kind.service->id = job.id;

@@ -99,6 +99,10 @@ SpeedModel read_speed(JsonReader& in) {
     speed.phases =
         Phases{time("cpu_s"), time("transfer_s"), time("compute_s"), time("bandwidth_s")};
     phases->done();
+    if (speed.phases->cpu + speed.phases->transfer + speed.phases->compute +
+            speed.phases->bandwidth ==
+        Duration::zero())
+      phases->refuse("", "the phases take no time", "give at least one of them");
   }
   if (speed.table && speed.phases) in.refuse("", "a job has a table of speeds or phases, not both");
   if (speed.law && (speed.table || speed.phases))

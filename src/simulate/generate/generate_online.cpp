@@ -8,6 +8,7 @@
 
 #include "base/csv.hpp"
 #include "base/format.hpp"
+#include "base/read_limits.hpp"
 #include "base/read_text.hpp"
 #include "base/text.hpp"
 #include "model/gpu_model.hpp"
@@ -109,7 +110,7 @@ constexpr std::array<std::string_view, 2> trace_columns[] = {
 /// The queries of a public trace, without those that failed, which have no response, and without
 /// outliers.
 Result<std::vector<Query>> queries_of_trace(const Setting& setting) {
-  const auto text = read_text(setting.trace);
+  const auto text = read_text(setting.trace, trace_limits);
   if (!text) return std::unexpected(text.error());
   auto csv = CsvReader::open(*text, shown(setting.trace, 200));
   if (!csv) return std::unexpected(csv.error());

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/format.hpp"
+#include "base/read_limits.hpp"
 #include "base/read_text.hpp"
 #include "base/text.hpp"
 #include "simulate/traces/alibaba2023.hpp"
@@ -67,7 +68,7 @@ Result<Workload> read_trace(std::string_view spec, const TraceOptions& options) 
   if (path.empty())
     return fail(ErrorKind::bad_usage, "--trace", "no file is named",
                 fmt::format("write {}:FILE", (*format)->name));
-  const auto text = read_text(path);
+  const auto text = read_text(path, trace_limits);
   if (!text) return std::unexpected(text.error());
   return (*format)->read(*text, shown(path, 200), options);
 }

@@ -10,6 +10,7 @@
 
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "base/json_line.hpp"
 #include "base/text.hpp"
 
 namespace cleave {
@@ -220,7 +221,7 @@ Result<std::vector<ArenaCell>> parse_arena_cells(std::string_view text, const st
     ++number;
     if (trimmed(line).empty()) continue;
     const std::string place = fmt::format("{}:{}", file, number);
-    const auto document = parse_json(line, place);
+    const auto document = parse_json_line(line, place);
     if (!document) return std::unexpected(document.error());
     auto cell = CellReader(*document, place, fs::path(path).parent_path(), world).read();
     if (!cell) return std::unexpected(cell.error());

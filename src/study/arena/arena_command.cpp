@@ -11,6 +11,7 @@
 #include "base/read_text.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
+#include "cli/output_files.hpp"
 #include "model/default_scheduler.hpp"
 #include "study/arena/arena_page.hpp"
 #include "study/arena/arena_report.hpp"
@@ -126,8 +127,10 @@ Result<int> write_page(const Options& options, const std::vector<ArenaContestant
 }
 
 Result<int> arena(const Options& options) {
-  for (const auto& [option, path] :
-       {std::pair("--keep", options.keep), {"--csv", options.csv}, {"--page", options.page}})
+  const std::vector<OutputOption> outputs = {
+      {"--keep", options.keep}, {"--csv", options.csv}, {"--page", options.page}};
+  if (const auto apart = written_once(outputs); !apart) return std::unexpected(apart.error());
+  for (const auto& [option, path] : outputs)
     if (const auto apart = not_read_too(option, path, {options.cells}); !apart)
       return std::unexpected(apart.error());
   const auto contestants = arena_contestants(options.schedulers, options.baselines);

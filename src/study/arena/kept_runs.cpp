@@ -8,6 +8,7 @@
 
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "base/json_line.hpp"
 #include "base/random.hpp"
 #include "base/read_text.hpp"
 #include "base/text.hpp"
@@ -48,7 +49,7 @@ struct KeptLine {
 };
 
 Result<KeptLine> parse_line(std::string_view line, const std::string& place) {
-  const auto document = parse_json(line, place);
+  const auto document = parse_json_line(line, place);
   if (!document) return std::unexpected(document.error());
   std::optional<Error> error;
   JsonReader in(*document, place, error);
