@@ -224,10 +224,14 @@ void SeededDaemon::check_start(const Launch& launch) {
 /// No instance goes from one user to another or where a stranger is, who may have come while the
 /// driver was asked; and none is given out on a GPU that is not well.
 void SeededDaemon::check_device(const Launch& launch, std::uint32_t uid) {
+  // Beside a job, whose processes the driver shows too, a stranger is not told from those.
+  const bool shared = std::ranges::any_of(jobs_.running(), [&](const JobKey& key) {
+    return key != launch.key && jobs_.launch_of(key).visible_devices == launch.visible_devices;
+  });
   for (const Stranger& each : strangers_) {
     const auto there = machine_->processes_on(each.device);
-    if (launch.visible_devices.find(each.device) != std::string::npos && now_ - each.since > 2s &&
-        std::ranges::find(there, each.pid) != there.end())
+    if (!shared && launch.visible_devices.find(each.device) != std::string::npos &&
+        now_ - each.since > 2s && std::ranges::find(there, each.pid) != there.end())
       violation(fmt::format("job {} is given {}, where process {} is", launch.key.job, each.device,
                             each.pid));
   }
