@@ -102,7 +102,7 @@ Result<int> layout(const Options& options) {
   const Verdict verdict = geometry.judge(*written);
   if (verdict.illegal) {
     print_illegal(options, geometry, *written, verdict);
-    return 1;
+    return 0;
   }
   PlacementSet placements;
   for (const auto& [profile, start] : *written) placements.insert(*geometry.find(*profile, start));

@@ -124,19 +124,6 @@ TEST(Bounds, OfArgumentsAreSaidWithTheirRemedy) {
   EXPECT_NE(supervise.err.find("use `cleave submit`"), std::string::npos) << supervise.err;
 }
 
-TEST(Bounds, WhatCannotBeHasExitCodeOne) {
-  const Scratch scratch;
-  const std::string what = "simulate --fleet 1xA100-40GB --workload ";
-  const std::string large = "{\"id\": \"a\", \"duration_s\": 3, \"memory_mib\": 99999}\n";
-  EXPECT_EQ(cleave(what + scratch.write("large.jsonl", large)).exit_code, 1);
-  EXPECT_EQ(json_of(cleave(what + scratch.path("large.jsonl") + " --json"), 1)["rejected"], 1);
-  EXPECT_EQ(cleave(what + scratch.write("w.jsonl", large + "{\"id\": \"b\", \"duration_s\": 3}\n"))
-                .exit_code,
-            0)
-      << "some of them can";
-  EXPECT_EQ(cleave("layout A100-40GB 1g.5gb@0,1g.5gb@0").exit_code, 1);
-}
-
 // The daemon is not asked: nothing listens there.
 TEST(Bounds, AProgramThatIsNotThereIsNotSubmitted) {
   const Scratch scratch;

@@ -87,7 +87,7 @@ TEST(Layout, AnswersAsTheContractSays) {
   EXPECT_EQ(legal["maximal"], false);
   EXPECT_EQ(legal["free"][0], Json::parse(R"({"profile": "3g.20gb", "start": 4})"));
   EXPECT_EQ(legal["profiles"].size(), 6U);
-  const Json illegal = json("layout A100-40GB 2g.10gb@3", 1);
+  const Json illegal = json("layout A100-40GB 2g.10gb@3");
   EXPECT_EQ(illegal["legal"], false);
   EXPECT_EQ(illegal["reason"], "start not allowed");
   EXPECT_TRUE(illegal["reachability"].is_null());
