@@ -212,7 +212,9 @@ Result<std::vector<ApiJob>> read_jobs_text(std::string_view text, const std::str
   JobListReader reader;
   bool read = false;
   try {
-    read = Json::sax_parse(text, &reader) && reader.complete();
+    // Which the parser takes for the end, whatever follows it.
+    const bool has_zero = text.find('\0') != std::string_view::npos;
+    read = !has_zero && Json::sax_parse(text, &reader) && reader.complete();
   } catch (const Json::exception&) {
   }
   if (read) return std::move(reader.jobs);
