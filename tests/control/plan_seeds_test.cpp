@@ -112,6 +112,9 @@ class Trial final : public PlanStand {
       ++counts_.deaths;
       const double before = std::exchange(dying_, 0);
       begin();
+      // Users who had no answer ask again.
+      for (const JobNumber number : cancelled_)
+        static_cast<void>(control->cancel(number, "its user", moment()));
       dying_ = before;
     } catch (const std::logic_error& wrong) {
       broken(wrong.what());
