@@ -117,7 +117,7 @@ Return nvmlDeviceGetSupportedPerformanceStates(Device device, std::uint32_t* sta
                                                std::uint32_t size) {
   constexpr std::uint32_t state_unknown = 32;
   return on_whole_gpu(device, states != nullptr, [&](GpuAccess&, std::uint32_t) {
-    const std::uint32_t room = size / sizeof *states;  // in bytes
+    const auto room = size / static_cast<std::uint32_t>(sizeof *states);  // size: in bytes
     if (room == 0) return insufficient_size;
     std::fill_n(states, room, state_unknown);
     states[0] = 0;
