@@ -10,6 +10,7 @@
 #include <iostream>
 
 #include "base/format.hpp"
+#include "base/sanitized_test.hpp"
 #include "seeded_daemon.hpp"
 
 namespace cleave::trial {
@@ -70,7 +71,9 @@ void expect_all_happened(const SeededDaemon::Counts& all) {
 TEST(DaemonSeeds, NothingIsLost) {
   const std::uint64_t first = number_of("CLEAVE_DAEMON_SEED", 1);
   const std::uint64_t count =
-      number_of("CLEAVE_DAEMON_SEEDS", std::getenv("CLEAVE_DAEMON_SEED") != nullptr ? 1 : 300);
+      number_of("CLEAVE_DAEMON_SEEDS", std::getenv("CLEAVE_DAEMON_SEED") != nullptr ? 1
+                                       : sanitized                                  ? 90
+                                                                                    : 300);
   SeededDaemon::Counts all;
   for (std::uint64_t seed = first; seed < first + count && !HasFailure(); ++seed) {
     SeededDaemon daemon(seed);
