@@ -312,7 +312,7 @@ void GpuListener::destroyed(GpuId gpu, PlacementId placement) {
   if (was_held) try_held_at_once();
 }
 
-/// Who held one instance has let go, and of others perhaps too.
+/// The program that held one instance has let it go, and perhaps others too.
 void GpuListener::try_held_at_once() {
   for (ManagedGpu& gpu : node_.gpus)
     for (auto& [placement, instance] : gpu.instances)

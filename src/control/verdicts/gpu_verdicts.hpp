@@ -34,11 +34,11 @@ struct MigRules {
 enum class MigAnswer : std::uint8_t { right, wait, switch_first };
 [[nodiscard]] MigAnswer mig_for(const ManagedGpu& gpu, GpuStep::Kind step, bool may_switch);
 
-/// Whether a step of a GPU can be taken now. Steps wait for one another only where they must: a
-/// create for the destroys in front of it, a start for its instance and for those that leave it.
 /// Whether the host has room for all that these start, beside the processes that are on the node,
 /// those that are about to leave too.
 [[nodiscard]] bool host_has_room(const NodeState& node, std::span<const PlacedStep> starts);
+/// Whether a step of a GPU can be taken now. Steps wait for one another only where they must: a
+/// create for the destroys in front of it, a start for its instance and for those that leave it.
 [[nodiscard]] bool is_ready(const NodeState& node, GpuId gpu, std::size_t step);
 
 /// Whether the step would give an idle instance, as it is, to the job of another user than had it
