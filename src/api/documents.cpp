@@ -95,6 +95,35 @@ void check_progress(JsonReader& in, const JobSpec& spec) {
               "then");
 }
 
+/// Commands that save a process and bring it back are for a single one, outside of containers.
+void check_checkpoint_command(JsonReader& in, const Submission& submission) {
+  if (submission.checkpoint_command.empty()) {
+    if (!submission.restore_command.empty())
+      in.refuse("restore_command", "there is no checkpoint_command that it would follow",
+                "give checkpoint_command too");
+    return;
+  }
+  const auto refuse = [&](std::string what, std::string remedy) {
+    in.refuse("checkpoint_command", std::move(what), std::move(remedy));
+  };
+  if (submission.checkpoint_signal != 0)
+    refuse("it is given in place of checkpoint_signal", "leave out one of the two");
+  if (submission.progress == Keeps::nothing)
+    refuse("a job that keeps nothing has no checkpoint",
+           "leave it out, or say that the job keeps its last checkpoint: checkpoint");
+  if (!may_be_restarted(submission) && submission.progress == Keeps::unsaid)
+    refuse("it is not said that the job may be stopped and started again",
+           "add restartable, or say that it keeps its last checkpoint: checkpoint");
+  if (!submission.image.empty())
+    refuse("it would not run in the job's container", "use checkpoint_signal");
+  if (submission.service) refuse("a replica of a service takes over before", "leave it out");
+  if (submission.gpus.value_or(1) > 1 || submission.instances.value_or(1) > 1)
+    refuse("it is for jobs of one instance or GPU", "use checkpoint_signal");
+  if (submission.checkpoint_grace == Duration::zero())
+    in.refuse("checkpoint_grace_s", "the checkpoint command would have no time",
+              "give the time that it may take");
+}
+
 void check_times(JsonReader& in, const JobSpec& spec) {
   if (spec.times.empty()) return;
   if (spec.expected)
@@ -206,6 +235,7 @@ void check_together(JsonReader& in, Submission& submission) {
   check_kernel(in, submission);
   check_kind(in, submission);
   check_container(in, submission);
+  check_checkpoint_command(in, submission);
 }
 
 }  // namespace

@@ -298,6 +298,28 @@ TEST(Submissions, SayWhatTheJobKeepsAndSoWhatMayBeDoneWithIt) {
   EXPECT_EQ(
       refused({{"progress", "checkpoint"}, {"checkpoint_signal", 10}, {"checkpoint_grace_s", 5}}),
       "taken");
+  const auto with_command = [&](Json more) {
+    Json document{{"checkpoint_command", "save"}, {"checkpoint_grace_s", 5}, {"restartable", true}};
+    document.update(more);
+    return refused(document);
+  };
+  EXPECT_EQ(with_command({{"restore_command", "restore"}}), "taken");
+  EXPECT_EQ(with_command({{"restartable", false}, {"progress", "checkpoint"}}), "taken");
+  const std::pair<Json, const char*> wrong[] = {
+      {{{"checkpoint_signal", 10}}, "it is given in place of checkpoint_signal"},
+      {{{"progress", "none"}}, "a job that keeps nothing has no checkpoint"},
+      {{{"restartable", false}}, "it is not said that the job may be stopped and started again"},
+      {{{"image", "debian"}}, "it would not run in the job's container"},
+      {{{"service", {{"replicas", 2}}}}, "a replica of a service takes over before"},
+      {{{"gpus", 2}}, "it is for jobs of one instance or GPU"},
+      {{{"profile", "1g.5gb"}, {"instances", 2}}, "it is for jobs of one instance or GPU"},
+      {{{"checkpoint_grace_s", 0}}, "the checkpoint command would have no time"},
+      {{{"checkpoint_command", " "}}, "it is blank"},
+      {{{"checkpoint_command", ""}, {"restore_command", "restore"}},
+       "there is no checkpoint_command that it would follow"},
+  };
+  for (const auto& [more, why] : wrong)
+    EXPECT_NE(with_command(more).find(why), std::string::npos) << with_command(more);
 }
 
 TEST(Submissions, ThatAreWrongAreRefusedWithTheirPlace) {

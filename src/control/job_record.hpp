@@ -69,6 +69,7 @@ struct JobRecord {
   std::vector<Instant> early_restarts;  // of the last day
   std::int64_t restarts = 0;            // of a replica: because it had ended
   std::optional<Instant> promised;      // of a lease: when it came, its place was expected by then
+  std::int64_t checkpoint = 0;  // the last attempt whose checkpoint command succeeded; 0: none
   friend bool operator==(const JobRecord&, const JobRecord&) = default;
 
   /// The number by which people know the job.

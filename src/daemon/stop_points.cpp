@@ -86,6 +86,9 @@ class StoppingRunner final : public Runner {
   Result<void> signal(const JobKey& key, int number) override {
     return between_points(at_, "signal", [&] { return runner_->signal(key, number); });
   }
+  Result<void> checkpoint(const JobKey& key, Duration longest) override {
+    return between_points(at_, "checkpoint", [&] { return runner_->checkpoint(key, longest); });
+  }
   Result<void> stop(const JobKey& key, std::optional<Duration> grace) override {
     return between_points(at_, "stop", [&] { return runner_->stop(key, grace); });
   }
@@ -142,6 +145,7 @@ std::vector<std::string> stop_points() {
           "start",
           "stop",
           "signal",
+          "checkpoint",
           "forget",
           "create-gpu-instance",
           "create-compute-instance",

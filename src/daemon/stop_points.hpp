@@ -4,7 +4,7 @@
 // with simulated GPUs. Points, each with "before-" or "after-" in front:
 //
 //   write                                    a batch of the store
-//   start, stop, signal, forget              requests to the runner
+//   start, stop, signal, checkpoint, forget  requests to the runner
 //   create-gpu-instance, create-compute-instance, destroy-compute-instance, destroy-gpu-instance
 //                                            requests to the driver
 

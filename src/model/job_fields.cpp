@@ -108,6 +108,8 @@ constexpr JobField rows[] = {
     {"", "time_limit_s", "seconds", "job_time_default_s", "", "", {}},
     {"", "retries", "whole number", "0", "", "", {}},
     {"", "checkpoint_signal", "number of a signal", "none", "", "", {}},
+    {"", "checkpoint_command", "text", "none", "", "", {}},
+    {"", "restore_command", "text", "none", "", "", {}},
     {"", "checkpoint_grace_s", "seconds", "0", "", "", {}},
     {"", "stop_grace_s", "seconds", "30", "", "", {}},
     {"", "out_of_memory_code", "1 to 255", "", "", "", {}},

@@ -47,6 +47,10 @@ bool moves_by_checkpoint(const JobSpec& spec) {
   return spec.progress == Keeps::checkpoint;
 }
 
+bool is_told_to_save(const JobSpec& spec) {
+  return spec.checkpoint_signal != 0 || !spec.checkpoint_command.empty();
+}
+
 Request request_of(const AskedSize& size) {
   const auto of_one = [&]() -> Request {
     if (size.profile) return {ByProfile{*size.profile}, {}};
@@ -104,6 +108,13 @@ std::optional<WrongValue> wrong_variable(std::string_view variable) {
 std::optional<WrongValue> wrong_checkpoint_signal(std::int64_t signal) {
   if (signal != SIGKILL && signal != SIGSTOP) return std::nullopt;
   return WrongValue{"no program can catch KILL or STOP", "USR1, which is 10, is the usual one"};
+}
+
+std::optional<WrongValue> wrong_shell_command(std::string_view command) {
+  if (command.contains('\0')) return WrongValue{"it has a zero byte", {}};
+  if (!command.empty() && command.find_first_not_of(" \t\n") == std::string_view::npos)
+    return WrongValue{"it is blank", "give a command of the shell, or leave it out"};
+  return std::nullopt;
 }
 
 std::optional<WrongValue> wrong_image(std::string_view image) {

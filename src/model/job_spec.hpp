@@ -50,7 +50,13 @@ struct JobSpec {
   bool movable = false;            // a replica may take over elsewhere while it runs
   Keeps progress = Keeps::unsaid;  // says more than the two flags, which then need not be given
   int checkpoint_signal = 0;       // sent before it is stopped to be restarted; 0: none
-  Duration checkpoint_grace{};     // from that signal to TERM
+  /// Run beside its process, which it is told by CLEAVE_PID, in place of that signal: once it has
+  /// succeeded the process is stopped. Empty: none.
+  std::string checkpoint_command;
+  /// Run in place of the command by attempts after a checkpoint that was made so; empty: the
+  /// command is.
+  std::string restore_command;
+  Duration checkpoint_grace{};  // from that signal to TERM, or for the command at most
   Duration stop_grace = std::chrono::seconds(30);  // from TERM to KILL
   std::optional<int> out_of_memory_code;           // its exit status when its memory ran out
   std::optional<std::string> application;          // its jobs have one profile of performance
@@ -80,6 +86,8 @@ struct JobSpec {
 /// Whether its process ends where it is before another one continues at the new place. For other
 /// jobs that move a replica takes over.
 [[nodiscard]] bool moves_by_checkpoint(const JobSpec& spec);
+/// Whether it is told to save its work before it is stopped to be restarted.
+[[nodiscard]] bool is_told_to_save(const JobSpec& spec);
 
 /// A model whose memory was computed before the job was submitted.
 struct SizedModel {
@@ -118,12 +126,15 @@ struct Submission : JobCommand, AskedSize, JobSpec {
 [[nodiscard]] std::optional<WrongValue> wrong_variable(std::string_view variable);
 /// Of the signals that can be sent before a job is stopped; 0 is none.
 [[nodiscard]] std::optional<WrongValue> wrong_checkpoint_signal(std::int64_t signal);
+/// Commands for a shell; an empty one is none.
+[[nodiscard]] std::optional<WrongValue> wrong_shell_command(std::string_view command);
 /// Images of containers; an empty one is none.
 [[nodiscard]] std::optional<WrongValue> wrong_image(std::string_view image);
 [[nodiscard]] std::optional<WrongValue> wrong_bind(std::string_view bind);
 
-inline constexpr std::int64_t longest_job_name = 256;  // bytes
-inline constexpr std::int64_t longest_image = 4095;    // bytes
+inline constexpr std::int64_t longest_job_name = 256;         // bytes
+inline constexpr std::int64_t longest_shell_command = 16384;  // bytes
+inline constexpr std::int64_t longest_image = 4095;           // bytes
 inline constexpr std::int64_t most_binds = 100;
 inline constexpr std::int64_t most_job_memory = 1 << 24;                 // MiB
 inline constexpr std::int64_t most_host_memory = std::int64_t{1} << 30;  // MiB
@@ -320,8 +331,22 @@ inline constexpr auto fields_of<JobSpec> = std::tuple{
            .least = 0,
            .most = 64,
            .number = wrong_checkpoint_signal}),
+    field("checkpoint_command", &JobSpec::checkpoint_command,
+          {.help = "Shell command that saves the job's work in place of such a signal: it runs as "
+                   "the job's user beside the process $CLEAVE_PID, which is stopped once it has "
+                   "succeeded",
+           .option = "--checkpoint-command",
+           .most = longest_shell_command,
+           .text = wrong_shell_command}),
+    field("restore_command", &JobSpec::restore_command,
+          {.help = "Shell command that is run in place of the command after a checkpoint command "
+                   "has succeeded",
+           .option = "--restore-command",
+           .most = longest_shell_command,
+           .text = wrong_shell_command}),
     field("checkpoint_grace_s", &JobSpec::checkpoint_grace,
-          {.help = "Seconds from the checkpoint signal to TERM",
+          {.help = "Seconds from the checkpoint signal to TERM, or that the checkpoint command may "
+                   "take",
            .option = "--checkpoint-grace",
            .stored = "checkpoint_grace_ns",
            .least = 0,

@@ -65,6 +65,16 @@ class FakeJobs {
   }
   /// Whether a program of this job has ended well by itself, with all its work done.
   [[nodiscard]] bool completed(std::int64_t job) const { return completed_.contains(job); }
+  /// Whether a checkpoint command of this job has succeeded.
+  [[nodiscard]] bool checkpointed(std::int64_t job) const { return checkpointed_.contains(job); }
+  /// Whether one of this attempt has not.
+  [[nodiscard]] bool told_not_checkpointed(const JobKey& key) const {
+    const auto found = attempts_.find(key);
+    return found != attempts_.end() &&
+           std::ranges::any_of(found->second.happened, [](const RunnerEvent& each) {
+             return std::holds_alternative<NotCheckpointed>(each.what);
+           });
+  }
   /// The launch of an attempt that was started and not forgotten.
   [[nodiscard]] const Launch& launch_of(const JobKey& key) const {
     return attempts_.at(key).launch;
@@ -95,7 +105,7 @@ class FakeJobs {
   Instant now_{};
   std::map<JobKey, FakeCourse> planned_;
   std::map<std::int64_t, std::int64_t> begun_;
-  std::set<std::int64_t> completed_;
+  std::set<std::int64_t> completed_, checkpointed_;
   std::map<JobKey, Attempt> attempts_;
 };
 
@@ -109,6 +119,7 @@ class FakeRunner final : public Runner {
   Result<std::vector<FoundJob>> found(const IsSettled& is_settled) override;
   Started start(const Launch& launch) override;
   Result<void> signal(const JobKey& key, int number) override;
+  Result<void> checkpoint(const JobKey& key, Duration longest) override;
   using Runner::stop;
   Result<void> stop(const JobKey& key, std::optional<Duration> grace) override;
   bool fences() const override { return false; }
@@ -119,6 +130,8 @@ class FakeRunner final : public Runner {
   Result<void> forget(const JobKey& key) override;
 
  private:
+  static ProcessOutcome* end_at(FakeJobs::Attempt& attempt, Instant ends, ProcessOutcome::End how,
+                                int code);
   FakeJobs* jobs_;
 };
 
@@ -237,6 +250,7 @@ inline void FakeJobs::schedule(const JobKey& key, Attempt& attempt) const {
 inline void FakeJobs::note(const JobKey& key, const Attempt& attempt, const RunnerEvent& event) {
   if (std::holds_alternative<JobBegan>(event.what)) ++begun_[key.job];
   const auto* ended = std::get_if<JobEnded>(&event.what);
+  if (ended != nullptr && ended->outcome.checkpointed) checkpointed_.insert(key.job);
   if (ended == nullptr || attempt.cut_short) return;
   if (ended->outcome.end == ProcessOutcome::End::exited && ended->outcome.code == 0)
     completed_.insert(key.job);
@@ -327,6 +341,34 @@ inline Started FakeRunner::start(const Launch& launch) {
   return {};
 }
 
+/// It ends then and so, unless it ends before; null where it does. One that ends by itself reports
+/// no more.
+inline ProcessOutcome* FakeRunner::end_at(FakeJobs::Attempt& attempt, Instant ends,
+                                          ProcessOutcome::End how, int code) {
+  const auto end = std::ranges::find_if(
+      attempt.to_come, [](const auto& each) { return fake_runner::is_end(each.second); });
+  auto* ended = std::get_if<JobEnded>(&end->second.what);
+  if (ended == nullptr || end->first <= ends) return nullptr;
+  attempt.cut_short = true;
+  ProcessOutcome& outcome = ended->outcome;
+  outcome.end = how;
+  outcome.code = code;
+  outcome.out_of_memory.reset();
+  outcome.ended_at = ends;
+  outcome.lasted = ends - outcome.began_at;
+  end->first = ends;
+  auto last = std::move(*end);
+  const bool silent = how == ProcessOutcome::End::exited;
+  std::erase_if(attempt.to_come, [&](const auto& each) {
+    return each.first >= ends || fake_runner::is_end(each.second) ||
+           (silent && fake_runner::is_report(each.second));
+  });
+  auto& moved = std::get<JobEnded>(last.second.what).outcome;
+  moved.reports.resize(fake_runner::reports_of(attempt));
+  attempt.to_come.push_back(std::move(last));
+  return &std::get<JobEnded>(attempt.to_come.back().second.what).outcome;
+}
+
 inline Result<void> FakeRunner::signal(const JobKey& key, int number) {
   const auto found = jobs_->attempts_.find(key);
   if (found == jobs_->attempts_.end() || found->second.is_over())
@@ -340,27 +382,34 @@ inline Result<void> FakeRunner::signal(const JobKey& key, int number) {
   const Duration takes = number == SIGKILL ? Duration{}
                          : fatal           ? attempt.course.stops
                                            : *attempt.course.saves;
-  const Instant ends = jobs_->now_ + takes;
-  const auto end = std::ranges::find_if(
-      attempt.to_come, [](const auto& each) { return fake_runner::is_end(each.second); });
-  auto* ended = std::get_if<JobEnded>(&end->second.what);
-  if (ended == nullptr || end->first <= ends) return {};
-  attempt.cut_short = true;
-  ProcessOutcome& outcome = ended->outcome;
-  outcome.end = fatal ? ProcessOutcome::End::signalled : ProcessOutcome::End::exited;
-  outcome.code = fatal ? number : attempt.course.saved_code;
-  outcome.out_of_memory.reset();
-  outcome.ended_at = ends;
-  outcome.lasted = ends - outcome.began_at;
-  end->first = ends;
-  auto last = std::move(*end);
-  std::erase_if(attempt.to_come, [&](const auto& each) {
-    return each.first >= ends || fake_runner::is_end(each.second) ||
-           (!fatal && fake_runner::is_report(each.second));
+  end_at(attempt, jobs_->now_ + takes,
+         fatal ? ProcessOutcome::End::signalled : ProcessOutcome::End::exited,
+         fatal ? number : attempt.course.saved_code);
+  return {};
+}
+
+/// Of a course that saves its work; else it fails, and the job goes on.
+inline Result<void> FakeRunner::checkpoint(const JobKey& key, Duration longest) {
+  const auto found = jobs_->attempts_.find(key);
+  if (found == jobs_->attempts_.end() || found->second.is_over())
+    return fail(ErrorKind::infeasible, directory_name(key), "it does not run");
+  FakeJobs::Attempt& attempt = found->second;
+  const Duration takes = std::min(longest, attempt.course.saves.value_or(longest));
+  if (attempt.course.saves && *attempt.course.saves <= longest && attempt.course.saved_code == 0) {
+    if (const auto ended =
+            end_at(attempt, jobs_->now_ + takes, ProcessOutcome::End::signalled, SIGTERM);
+        ended != nullptr) {
+      ended->stopped = true;
+      ended->checkpointed = true;
+    }
+    return {};
+  }
+  const auto at = std::ranges::find_if(attempt.to_come, [&](const auto& each) {
+    return each.first > jobs_->now_ + takes || fake_runner::is_end(each.second);
   });
-  auto& reports = std::get<JobEnded>(last.second.what).outcome.reports;
-  reports.resize(fake_runner::reports_of(attempt));
-  attempt.to_come.push_back(std::move(last));
+  if (at->first > jobs_->now_ + takes)
+    attempt.to_come.emplace(at, jobs_->now_ + takes,
+                            RunnerEvent{key, NotCheckpointed{"as planned"}});
   return {};
 }
 

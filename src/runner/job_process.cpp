@@ -145,7 +145,8 @@ ContainerCommand contained_command(const Launch& launch, int folder, const std::
   ::setsid();
   die_with(supervisor);
   forget_signals();
-  if (!write_all(ends.lock, began_text())) give_up(ends.exec, lock_file, "cannot be written");
+  if (ends.lock >= 0 && !write_all(ends.lock, began_text()))
+    give_up(ends.exec, lock_file, "cannot be written");
   const int input = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (input < 0 || ::dup2(input, 0) < 0 || ::dup2(ends.out, 1) < 0 || ::dup2(ends.err, 2) < 0)
     give_up(ends.exec, "job", "its input and outputs cannot be set");

@@ -32,7 +32,8 @@ struct ExecFailure {
 [[nodiscard]] ExecFailure parse_exec_failure(std::string_view text);
 
 /// `folder` is the user's folder in that of the attempt, `path` its name, and `lock` the attempt's
-/// lock (job_directory.hpp). Descriptors are not passed on, unless the job could not reach the
+/// lock (job_directory.hpp), in which it is noted that the job began; -1 for a process beside the
+/// job's. Descriptors are not passed on, unless the job could not reach the
 /// socket by its path, because the path is too long for a socket or leads through folders closed to
 /// the user. Then CLEAVE_REPORT goes through the job's own descriptor of the folder,
 /// /proc/PID/fd/N/report, which works for all processes of the user as long as the job's first

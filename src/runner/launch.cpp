@@ -150,6 +150,8 @@ Result<void> check_launch(const Launch& launch, const std::string& place) {
     return fine;
   if (const auto fine = check_text(launch.working_directory, place, "working_directory"); !fine)
     return fine;
+  if (const auto fine = check_text(launch.checkpoint_command, place, "checkpoint_command"); !fine)
+    return fine;
   if (!launch.working_directory.starts_with('/') ||
       launch.working_directory.size() > longest_directory)
     return wrong_launch(place, "working_directory", "expected an absolute path");
@@ -174,6 +176,7 @@ std::string launch_text(const Launch& launch) {
   text["environment"] = launch.environment;
   text["working_directory"] = launch.working_directory;
   text["visible_devices"] = launch.visible_devices;
+  if (!launch.checkpoint_command.empty()) text["checkpoint_command"] = launch.checkpoint_command;
   text["stop_grace_s"] = in_seconds(launch.stop_grace);
   text["leftover_grace_s"] = in_seconds(launch.leftover_grace);
   text["log_limit"] = launch.log_limit;
@@ -200,6 +203,7 @@ Result<Launch> parse_launch(std::string_view text, const std::string& place) {
   launch.environment = in.texts("environment");
   launch.working_directory = in.text("working_directory");
   launch.visible_devices = in.text("visible_devices");
+  launch.checkpoint_command = in.text_if("checkpoint_command").value_or("");
   launch.stop_grace = in.seconds_if("stop_grace_s").value_or(launch.stop_grace);
   launch.leftover_grace = in.seconds_if("leftover_grace_s").value_or(launch.leftover_grace);
   launch.log_limit = in.integer("log_limit", least_log, most_log);

@@ -31,8 +31,9 @@ struct Launch {
   std::vector<std::string> argv;      // the first is looked up in the environment's PATH
   /// "NAME=value", all variables; the supervisor replaces those it sets itself (job_process.hpp).
   std::vector<std::string> environment;
-  std::string working_directory;                   // absolute
-  std::string visible_devices;                     // the value of CUDA_VISIBLE_DEVICES, a MIG UUID
+  std::string working_directory;   // absolute
+  std::string visible_devices;     // the value of CUDA_VISIBLE_DEVICES, a MIG UUID
+  std::string checkpoint_command;  // for a shell, run when a checkpoint is asked for; or none
   Duration stop_grace = std::chrono::seconds(30);  // from TERM to KILL when the job is stopped
   /// The same for processes that the job left behind when it ended.
   Duration leftover_grace = std::chrono::seconds(5);

@@ -61,6 +61,7 @@ std::string outcome_text(const ProcessOutcome& outcome) {
   text["code"] = outcome.code;
   text["reason"] = shown(outcome.reason, 1000);
   text["stopped"] = outcome.stopped;
+  if (outcome.checkpointed) text["checkpointed"] = true;
   text["began_ns"] = outcome.began_at.time_since_epoch().count();
   text["ended_ns"] = outcome.ended_at.time_since_epoch().count();
   text["lasted_ns"] = outcome.lasted.count();
@@ -102,6 +103,7 @@ Result<ProcessOutcome> parse_outcome(std::string_view text, const std::string& p
   outcome.code = static_cast<int>(in.integer("code", 0, 255));
   outcome.reason = in.text("reason");
   outcome.stopped = in.flag("stopped", false);
+  outcome.checkpointed = in.flag("checkpointed", false);
   outcome.began_at = Instant(Duration(in.integer("began_ns", 0, most)));
   outcome.ended_at = Instant(Duration(in.integer("ended_ns", 0, most)));
   outcome.lasted = Duration(in.integer("lasted_ns", 0, most));

@@ -34,6 +34,7 @@ struct ProcessOutcome {
   int code = 0;  // exit status, number of the signal, or of the error that kept it from starting
   std::string reason;                             // why it did not start
   bool stopped = false;                           // a stop had been requested
+  bool checkpointed = false;                      // its checkpoint command had succeeded
   Instant began_at{}, ended_at{};                 // wall clock
   Duration lasted{};                              // by a monotonic clock
   std::int64_t out_dropped = 0, err_dropped = 0;  // bytes that the logs no longer have

@@ -256,6 +256,10 @@ Result<void> ProcessRunner::signal(const JobKey& key, int number) {
   return ask(key, {SupervisorAsk::What::signal, number, {}});
 }
 
+Result<void> ProcessRunner::checkpoint(const JobKey& key, Duration longest) {
+  return ask(key, {SupervisorAsk::What::checkpoint, 0, longest});
+}
+
 Result<void> ProcessRunner::stop(const JobKey& key, std::optional<Duration> grace) {
   return ask(key, {SupervisorAsk::What::stop, 0, grace});
 }
@@ -335,6 +339,9 @@ void ProcessRunner::tell(const JobKey& key, Attempt& attempt, const SupervisorMe
   std::visit(Overloads{began, reported,
                        [&](const OutOfMemorySeen& seen) {
                          events.push_back({key, seen});
+                       },
+                       [&](const NotCheckpointed& failed) {
+                         events.push_back({key, failed});
                        },
                        [&](const SupervisorReady&) { attempt.start.reset(); },
                        [&](const SupervisorFailed& failed) {

@@ -40,6 +40,7 @@ class ProcessRunner final : public Runner {
   Result<std::vector<FoundJob>> found(const IsSettled& is_settled) override;
   Started start(const Launch& launch) override;
   Result<void> signal(const JobKey& key, int number) override;
+  Result<void> checkpoint(const JobKey& key, Duration longest) override;
   using Runner::stop;
   Result<void> stop(const JobKey& key, std::optional<Duration> grace) override;
   bool fences() const override;

@@ -47,7 +47,8 @@ struct AttemptNotStarted {
 /// Something that happened to an attempt.
 struct RunnerEvent {
   JobKey key;
-  std::variant<JobBegan, JobReported, OutOfMemorySeen, JobEnded, SupervisorLost, AttemptNotStarted>
+  std::variant<JobBegan, JobReported, OutOfMemorySeen, NotCheckpointed, JobEnded, SupervisorLost,
+               AttemptNotStarted>
       what;
 };
 
@@ -89,6 +90,10 @@ class Runner {
   /// not if it ends meanwhile. If its supervisor cannot be reached, the signal is sent as soon as
   /// it can.
   [[nodiscard]] virtual Result<void> signal(const JobKey& key, int number) = 0;
+  /// Runs the launch's checkpoint command, which may take so long, and stops the job once it has
+  /// succeeded: its outcome says so. Where it has not, NotCheckpointed follows and the job goes on.
+  /// While one runs, another call changes nothing.
+  [[nodiscard]] virtual Result<void> checkpoint(const JobKey& key, Duration longest) = 0;
   /// Sends TERM, and KILL after the launch's grace or this one if that is shorter, even if this
   /// program has ended by then. Another call may make the grace shorter still.
   [[nodiscard]] virtual Result<void> stop(const JobKey& key, std::optional<Duration> grace) = 0;

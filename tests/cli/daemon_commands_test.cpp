@@ -44,6 +44,32 @@ ApiJob ended_after(std::int64_t attempts, int exit_code) {
   return job;
 }
 
+TEST(Submit, SaysHowAJobIsSavedAndBroughtBack) {
+  StubWorld world;
+  const Outcome sent = shell(world.command(
+      "submit --restartable --checkpoint-command 'criu dump -t $CLEAVE_PID' --restore-command "
+      "'criu restore' --checkpoint-grace 60 -- true"));
+  EXPECT_EQ(sent.exit_code, 0) << sent.err;
+  const Json job = world.submissions().at(0);
+  EXPECT_EQ(job["checkpoint_command"], "criu dump -t $CLEAVE_PID");
+  EXPECT_EQ(job["restore_command"], "criu restore");
+  const auto refused = [&](const std::string& options) {
+    const Outcome outcome = shell(world.command("submit " + options + " -- true"));
+    EXPECT_EQ(outcome.exit_code, 2) << outcome.out;
+    return outcome.err;
+  };
+  EXPECT_EQ(refused("--checkpoint-grace 5"),
+            "cleave: --checkpoint-grace: nothing is said that it is for; give --checkpoint-signal "
+            "or --checkpoint-command too\n");
+  EXPECT_EQ(refused("--restartable --checkpoint-command save"),
+            "cleave: --checkpoint-grace: the checkpoint command would have no time; give the time "
+            "that it may take\n");
+  EXPECT_NE(refused("--checkpoint-command save --checkpoint-signal USR1")
+                .find("--checkpoint-command excludes --checkpoint-signal"),
+            std::string::npos);
+  EXPECT_EQ(world.submissions().size(), 1U);
+}
+
 TEST(Submit, SendsTheCommandWordByWordWithFolderAndEnvironment) {
   StubWorld world;
   const Outcome sent = shell(

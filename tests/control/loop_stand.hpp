@@ -42,7 +42,7 @@ class Loop : public testing::Test {
   JobNumber submit(NewJob job, Duration runs = 10s) {
     const auto number = control->submit(job, moment());
     EXPECT_TRUE(number) << number.error().text();
-    FakeCourse course;
+    FakeCourse course = next_course;
     course.runs = runs;
     for (std::int64_t rank = 0; rank < job.spec.request.places; ++rank)
       for (std::int64_t attempt = 1; attempt < 9; ++attempt)
@@ -83,6 +83,7 @@ class Loop : public testing::Test {
 
   Machine machine;
   FakeJobs jobs{1};
+  FakeCourse next_course;  // of the jobs that are submitted, but for how long they run
   FakeDisk disk;
   Duration now{}, set{};  // set: by how much the clock of the wall was
   std::uint64_t executors_made = 0;

@@ -70,10 +70,12 @@ class Trial final : public PlanStand {
   void furnish() {
     constexpr std::string_view profiles[] = {"1g.5gb", "2g.10gb", "3g.20gb", "4g.20gb", "1g.10gb"};
     constexpr Allows ways[] = {Allows::replica,    Allows::replica, Allows::replica,
-                               Allows::checkpoint, Allows::restart, Allows::nothing};
+                               Allows::checkpoint, Allows::restart, Allows::command,
+                               Allows::nothing};
     const auto count = 4 + random_.below(5 * machine.size());
     for (std::uint64_t i = 0; i < count; ++i) {
       const Allows allows = ways[random_.below(std::size(ways))];
+      next_course.saves = calm_ || random_.uniform() < 0.7 ? std::optional(1s) : std::nullopt;
       allows_[submit_long(std::string(profiles[random_.below(std::size(profiles))]), allows)] =
           allows;
     }
@@ -225,7 +227,8 @@ class Trial final : public PlanStand {
       return;
     }
     // What runs for ever is lost only with a GPU, and only where it may not be run again.
-    if (is_final(job.state) && !(lost_any_ && allows != Allows::checkpoint))
+    const bool saves = allows == Allows::checkpoint || allows == Allows::command;
+    if (is_final(job.state) && !(lost_any_ && !saves))
       broken(fmt::format("job {} is {}: {}", number, name(job.state), job.reason));
     if (job.state == JobState::starting || job.state == JobState::stopping)
       broken(fmt::format("job {} is {} for minutes", number, name(job.state)));

@@ -8,8 +8,8 @@
 namespace cleave::trial {
 
 /// How a job of these tests may be moved; `restart`: only because it may be restarted, and saves
-/// when it is signalled.
-enum class Allows { nothing, replica, checkpoint, restart };
+/// when it is signalled; `command`: saved and brought back by commands.
+enum class Allows { nothing, replica, checkpoint, restart, command };
 
 class PlanStand : public Loop {
  protected:
@@ -22,6 +22,12 @@ class PlanStand : public Loop {
     wanted.spec.restartable = allows == Allows::restart;
     if (allows == Allows::restart) {
       wanted.spec.checkpoint_signal = 10;
+      wanted.spec.checkpoint_grace = 2s;
+    }
+    if (allows == Allows::command) {
+      wanted.spec.progress = Keeps::checkpoint;
+      wanted.spec.checkpoint_command = "save";
+      wanted.spec.restore_command = "restore";
       wanted.spec.checkpoint_grace = 2s;
     }
     return wanted;

@@ -91,6 +91,58 @@ TEST_F(Plans, MoveAJobThatSavesItsWork) {
   }
 }
 
+TEST_F(Plans, MoveAJobThatACommandSaves) {
+  next_course.saves = 1s;
+  fragment(Allows::command);
+  begin_plan();
+  run(30s);
+  EXPECT_EQ(state_of_plan(), "finished");
+  EXPECT_EQ(place(moved()), order.moves.at(0).to);
+  const auto both = attempts(moved());
+  ASSERT_EQ(both.size(), 2U);
+  EXPECT_EQ(both[0].end, AttemptEnd::moved);
+  EXPECT_LE(*both[0].ended, both[1].started);
+  EXPECT_EQ(record(moved()).checkpoint, 1);
+  const Launch& launch = jobs.launch_of({moved(), 2});
+  EXPECT_EQ(launch.argv, (std::vector<std::string>{"/bin/sh", "-c", "restore"}));
+  EXPECT_NE(std::ranges::find(launch.environment, "CLEAVE_CHECKPOINT_OF=1"),
+            launch.environment.end());
+  begin();  // the next daemon knows it too
+  run(5s);
+  EXPECT_EQ(record(moved()).checkpoint, 1);
+}
+
+TEST_F(Plans, LeaveAJobThatNoCommandSaves) {
+  next_course.saves = 5s;  // longer than it may take
+  fragment(Allows::command);
+  begin_plan();
+  run(30s);
+  EXPECT_EQ(state_of_plan(), fmt::format("stopped: job {} was not moved: it could not be "
+                                         "checkpointed: as planned",
+                                         moved()));
+  EXPECT_EQ(place(moved()), order.moves.at(0).from) << "it goes on where it was";
+  EXPECT_EQ(record(moved()).state, JobState::running);
+  EXPECT_EQ(record(moved()).reason, "it could not be checkpointed: as planned");
+  EXPECT_EQ(attempts(moved()).size(), 1U);
+  EXPECT_FALSE(attempts(moved())[0].end);
+  ASSERT_TRUE(control->cancel(moved(), "its user", moment()));
+  run(5s);
+  EXPECT_EQ(record(moved()).state, JobState::cancelled);
+}
+
+TEST_F(Plans, EndAJobThatIsCancelledWhileItIsSaved) {
+  next_course.saves = 2s;
+  fragment(Allows::command);
+  begin_plan();
+  run(1s);
+  ASSERT_EQ(record(moved()).state, JobState::stopping);
+  ASSERT_TRUE(control->cancel(moved(), "its user", moment()));
+  run(30s);
+  EXPECT_EQ(record(moved()).state, JobState::cancelled);
+  EXPECT_EQ(attempts(moved()).size(), 1U);
+  EXPECT_EQ(state_of_plan(), "finished") << "there is nothing to move";
+}
+
 TEST_F(Plans, HaveTheirGpusForThemselvesUntilTheyEnd) {
   fragment(Allows::replica);
   const std::int64_t number = begin_paused_plan();

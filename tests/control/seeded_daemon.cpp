@@ -40,6 +40,12 @@ class SeededDaemon::WatchedRunner final : public Runner {
     of_->signalled_.try_emplace(key, of_->now_);
     return inner_.signal(key, number);
   }
+  Result<void> checkpoint(const JobKey& key, Duration longest) override {
+    of_->point("before a checkpoint");
+    of_->told_to_end_.insert(key);
+    of_->signalled_.try_emplace(key, of_->now_);
+    return inner_.checkpoint(key, longest);
+  }
   Result<void> stop(const JobKey& key, std::optional<Duration> grace) override {
     of_->point("before a stop");
     of_->told_to_end_.insert(key);
@@ -207,6 +213,10 @@ void SeededDaemon::check_start(const Launch& launch) {
     if (!sharing_ && jobs_.launch_of(key).visible_devices == launch.visible_devices)
       violation(fmt::format("job {} is started where job {} still runs", launch.key.job, key.job));
   }
+  const bool restores = launch.argv.back() == "restore";
+  if (restores != (!wanted.spec.restore_command.empty() && jobs_.checkpointed(launch.key.job)))
+    violation(fmt::format("attempt {} of job {} runs '{}'", launch.key.attempt, launch.key.job,
+                          launch.argv.back()));
   const bool replaced = may_be_moved(wanted.spec) && !moves_by_checkpoint(wanted.spec);
   if (others > (replaced ? 1U : 0U))
     violation(fmt::format("job {} runs {} times at once", launch.key.job, others + 1));
@@ -228,14 +238,15 @@ void SeededDaemon::check_device(const Launch& launch, std::uint32_t uid) {
   const bool shared = std::ranges::any_of(jobs_.running(), [&](const JobKey& key) {
     return key != launch.key && jobs_.launch_of(key).visible_devices == launch.visible_devices;
   });
+  const auto given = split(launch.visible_devices, ',');
   for (const Stranger& each : strangers_) {
     const auto there = machine_->processes_on(each.device);
-    if (!shared && launch.visible_devices.find(each.device) != std::string::npos &&
-        now_ - each.since > 2s && std::ranges::find(there, each.pid) != there.end())
+    if (!shared && std::ranges::find(given, each.device) != given.end() && now_ - each.since > 2s &&
+        std::ranges::find(there, each.pid) != there.end())
       violation(fmt::format("job {} is given {}, where process {} is", launch.key.job, each.device,
                             each.pid));
   }
-  for (const std::string_view each : split(launch.visible_devices, ',')) {
+  for (const std::string_view each : given) {
     const auto [last, first] = had_.try_emplace(std::string(each), uid);
     if (!first && last->second != uid && !sharing_ && each.starts_with("MIG-"))
       violation(
@@ -269,8 +280,11 @@ void SeededDaemon::check_stop(const JobKey& key) {
   live.record = *attempt;
   if (!signals_first(wanted->second.spec, live, *attempt->end)) return;
   const auto signalled = signalled_.find(key);
+  // A command is not waited for once it is known that it did not succeed.
+  const bool by_command = !wanted->second.spec.checkpoint_command.empty();
   if (signalled == signalled_.end() ||
-      now_ - signalled->second < wanted->second.spec.checkpoint_grace)
+      (by_command ? !jobs_.told_not_checkpointed(key)
+                  : now_ - signalled->second < wanted->second.spec.checkpoint_grace))
     violation(fmt::format("attempt {} of job {} is ended before it could save its work",
                           key.attempt, key.job));
 }
@@ -317,6 +331,11 @@ NewJob SeededDaemon::any_job() {
   if (spec.progress != Keeps::nothing && random_.uniform() < 0.4) {
     spec.checkpoint_signal = 10;
     spec.checkpoint_grace = 2s;
+    if (!several && may_be_restarted(spec) && random_.uniform() < 0.5) {
+      spec.checkpoint_signal = 0;
+      spec.checkpoint_command = "save";
+      spec.restore_command = "restore";
+    }
   }
   if (random_.uniform() < 0.3) spec.expected = std::chrono::seconds(random_.below(100));
   if (!several) draw_kind(spec);

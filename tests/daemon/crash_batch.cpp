@@ -13,6 +13,11 @@ namespace cleave::whole {
 
 namespace {
 
+/// Whether its memory does, so that it is stopped early for a larger instance.
+bool grows(const std::string& kind) {
+  return kind == "grows" || kind == "saved";
+}
+
 /// What each of them is and does, a line each.
 std::string described(const std::vector<pid_t>& processes) {
   std::string text;
@@ -47,7 +52,7 @@ std::string CrashBatch::script(const Wanted& wanted, const std::string& name) {
     body = fmt::format("cleave-job --memory 1GiB --phases cpu={:.2f} --quiet; false", seconds / 4);
   } else if (wanted.kind == "starves") {
     body = "cleave-job --memory 30GiB --quiet";
-  } else if (wanted.kind == "grows") {
+  } else if (grows(wanted.kind)) {
     body = "cleave-job --base 1GiB --per-iteration 500MiB --iterations 30 --phases cpu=0.8 --quiet";
   } else {
     body = "cleave-job --memory 1GiB --phases cpu=200 --quiet";
@@ -66,6 +71,9 @@ Json CrashBatch::document(const Wanted& wanted, const std::string& name) {
   if (wanted.kind == "grows") {
     job["checkpoint_signal"] = 28;  // WINCH, which does not end shells and programs
     job["checkpoint_grace_s"] = 0.05;
+  } else if (wanted.kind == "saved") {
+    job["checkpoint_command"] = random_.below(4) == 0 ? "false" : "kill -0 $CLEAVE_PID; sleep 0.02";
+    job["checkpoint_grace_s"] = 5;
   }
   if (wanted.restartable && random_.below(2) == 0) {
     job.erase("restartable");  // which follows, and the job may be moved as well
@@ -73,7 +81,7 @@ Json CrashBatch::document(const Wanted& wanted, const std::string& name) {
   }
   if (wanted.kind == "starves") {
     job["profile"] = "1g.5gb";
-  } else if (wanted.kind != "grows") {
+  } else if (!grows(wanted.kind)) {
     const std::uint64_t ask = random_.below(4);
     if (ask == 0) job["profile"] = "2g.10gb";
     if (ask == 1) job["memory_mib"] = 4000;
@@ -83,15 +91,15 @@ Json CrashBatch::document(const Wanted& wanted, const std::string& name) {
 }
 
 void CrashBatch::submit() {
-  static const std::vector<std::string> kinds = {"good",  "good",    "good",  "fails",
-                                                 "fails", "starves", "grows", "long"};
+  static const std::vector<std::string> kinds = {"good",    "good",  "good",  "fails", "fails",
+                                                 "starves", "grows", "saved", "long"};
   submit(kinds[random_.below(kinds.size())]);
 }
 
 void CrashBatch::submit(const std::string& kind) {
   Wanted wanted;
   wanted.kind = kind;
-  wanted.restartable = kind == "grows" || (kind != "starves" && random_.below(4) == 0);
+  wanted.restartable = grows(kind) || (kind != "starves" && random_.below(4) == 0);
   wanted.retries = kind == "fails" ? static_cast<int>(random_.below(3)) : 0;
   const std::string name = fmt::format("{}-{}", kind, wanted_.size() + 1);
   wanted.body = document(wanted, name).dump();
@@ -254,7 +262,7 @@ void CrashBatch::check_ends(const Wanted& wanted, const std::string& name, const
     EXPECT_FALSE(wanted.restartable && reason.find("supervisor") != std::string::npos) << said;
     return;
   }
-  if (wanted.kind == "good" || wanted.kind == "grows") {
+  if (wanted.kind == "good" || grows(wanted.kind)) {
     EXPECT_EQ(state, "finished") << said;
   } else if (wanted.kind == "long") {
     EXPECT_EQ(state, "cancelled") << said;

@@ -20,7 +20,7 @@ class CrashBatch {
   /// and those without an answer are submitted again first.
   void submit();
   void submit_again();
-  /// A job of this kind: "good", "fails", "starves", "grows", "long".
+  /// A job of this kind: "good", "fails", "starves", "grows", "saved", which grows too, "long".
   void submit(const std::string& kind);
   /// Cancels at most `most` of the long ones.
   void cancel(std::int64_t most);

@@ -118,6 +118,8 @@ void come_to(CrashBatch& batch, const std::string& point, int count) {
   batch.submit("fails");
   if (point == "signal") {
     for (int i = 0; i < count; ++i) batch.submit("grows");
+  } else if (point == "checkpoint") {
+    for (int i = 0; i < count; ++i) batch.submit("saved");
   } else if (point == "stop") {
     for (int i = 0; i < count; ++i) batch.submit("long");
     (void)batch.wait_until_long_ones_run();

@@ -364,7 +364,8 @@ void SubmitOptions::add(CommandLine& command) {
   added[row_of("times")]->excludes(added[row_of("expected_s")]);
   added[row_of("compute_slices")]->needs(memory);
   binds->needs(added[row_of("image")]);
-  added[row_of("checkpoint_grace_s")]->needs(added[row_of("checkpoint_signal")]);
+  added[row_of("checkpoint_signal")]->excludes(added[row_of("checkpoint_command")]);
+  added[row_of("restore_command")]->needs(added[row_of("checkpoint_command")]);
   add_model_options(command, model);
   add_kind_options(command, added[row_of("service")], added[row_of("lease")]);
 }
@@ -499,6 +500,10 @@ Result<Json> SubmitOptions::document(const std::vector<std::string>& command,
   if (!environment) return std::unexpected(environment.error());
   const auto directory = directory_of(text_of("directory"));
   if (!directory) return std::unexpected(directory.error());
+  if (!text_of("checkpoint_grace_s").empty() && text_of("checkpoint_signal").empty() &&
+      text_of("checkpoint_command").empty())
+    return fail(ErrorKind::bad_usage, "--checkpoint-grace", "nothing is said that it is for",
+                "give --checkpoint-signal or --checkpoint-command too");
   Json document{{"command", command}, {"environment", *environment}, {"directory", *directory}};
   for (std::size_t row = 0; row < rows.size(); ++row) {
     if (document.contains(rows[row].key)) continue;

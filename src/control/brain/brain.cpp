@@ -358,7 +358,7 @@ void Brain::admit(Processes job) {
   facts.kind = kind_of(spec);
   // A person is not moved away from work, but for what becomes of idle leases.
   facts.movable = may_be_moved(spec) && !whole.record.several() && facts.kind != JobKind::lease &&
-                  !whole.planned;
+                  !whole.planned && !(whole.main && whole.attempts.at(*whole.main).unsaved);
   facts.saves = spec.progress == Keeps::checkpoint || spec.progress == Keeps::stateless;
   facts.restartable = may_be_restarted(spec);
   facts.times = times_of(whole);

@@ -214,6 +214,12 @@ Result<Launch> AttemptLauncher::launch_of(const LiveJob& job, const LiveAttempt&
   launch.environment.insert(launch.environment.end(), command.environment.begin(),
                             command.environment.end());
   add_signal(launch.environment, job.record.spec);
+  launch.checkpoint_command = job.record.spec.checkpoint_command;
+  if (const std::string& restore = job.record.spec.restore_command;
+      job.record.checkpoint != 0 && !restore.empty())
+    launch.argv = {"/bin/sh", "-c", restore};
+  if (job.record.checkpoint != 0)
+    set(launch.environment, "CLEAVE_CHECKPOINT_OF", job.record.checkpoint);
   launch.working_directory = command.working_directory;
   launch.visible_devices = attempt.record.device;
   const LiveAttempt* only = &attempt;

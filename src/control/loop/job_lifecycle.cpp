@@ -156,7 +156,7 @@ void JobLifecycle::stop_attempt(LiveJob& job, std::int64_t number, AttemptEnd en
   attempt.record.why = why;
   book_.note(attempt.record);
   // Programs end well after it with work left: a daemon that begins must know that it was sent.
-  if (job.record.spec.checkpoint_signal != 0) book_.sync_next();
+  if (is_told_to_save(job.record.spec)) book_.sync_next();
   if (job.main == number && !is_final(job.record.state)) {
     job.record.state = JobState::stopping;
     job.record.reason = why;
@@ -176,6 +176,7 @@ void JobLifecycle::tell_to_end(LiveJob& job, std::int64_t number) {
     const LiveJob* told = node_.find(key.job);
     if (told == nullptr || !told->attempts.contains(key.attempt)) return;
     const LiveAttempt& ends = told->attempts.at(key.attempt);
+    if (!ends.record.end) return;  // it may stay by now
     if (signals_first(told->record.spec, ends, *ends.record.end)) return signal_now(key);
     stop_now(key);
   });
@@ -188,10 +189,40 @@ void JobLifecycle::signal_now(const JobKey& key) {
   LiveAttempt& attempt = job->attempts.at(key.attempt);
   const JobSpec& spec = job->record.spec;
   if (!signals_first(spec, attempt, *attempt.record.end)) return;  // it is to end at once by now
+  if (!spec.checkpoint_command.empty()) {
+    // Its supervisor keeps the time, and stops it or says that it was not saved.
+    if (!runner_.checkpoint(key, spec.checkpoint_grace)) stop_now(key);
+    return;
+  }
   // Where it cannot be told, it is stopped when the time comes all the same.
   static_cast<void>(runner_.signal(key, spec.checkpoint_signal));
   attempt.stop_at = clock_.steady() + spec.checkpoint_grace;
   node_.timers.emplace(*attempt.stop_at, key);
+}
+
+/// What only was to be moved stays. What has to go does so without: it may be started again.
+void JobLifecycle::not_checkpointed(LiveJob& job, std::int64_t number, const std::string& why) {
+  LiveAttempt& attempt = job.attempts.at(number);
+  const std::string reason = fmt::format("it could not be checkpointed: {}", why);
+  attempt.unsaved = reason;
+  book_.event("job-not-checkpointed",
+              fmt::format("{}: {}", NodeState::in_words(job.record), reason), &job,
+              attempt.record.gpu);
+  if (!attempt.record.end) return;
+  const bool may_stay = attempt.record.end == AttemptEnd::moved || job.planned;
+  // One that an earlier daemon was stopping is not the main one, though there is no other.
+  const bool counts = job.main == number || (!job.main && job.attempts.size() == 1);
+  if (!may_stay || job.record.cancelled || !counts) return stop_now(attempt.record.key);
+  job.main = number;
+  attempt.record.end.reset();
+  attempt.record.why.clear();
+  book_.note(attempt.record);
+  drop_steps(job.record.number);
+  job.on_its_way = false;
+  job.record.state = JobState::running;
+  job.record.reason = reason;
+  book_.note(job);
+  rebuild("a job could not be checkpointed");
 }
 
 void JobLifecycle::stop_all_attempts(LiveJob& job, AttemptEnd end, const std::string& why) {
@@ -230,6 +261,10 @@ AttemptRecord JobLifecycle::close_attempt(LiveJob& job, std::int64_t number,
   const bool counts = job.record.leader == 0 && !job.record.is_replica();
   if (const Duration used = used_by(job.record.spec, record); counts && used > Duration{}) {
     job.record.used += used;
+    book_.note(job);
+  }
+  if (verdict.checkpointed) {
+    job.record.checkpoint = number;
     book_.note(job);
   }
   node_.count_use(job.record.owner, record);

@@ -72,6 +72,8 @@ class JobLifecycle {
   /// came to it is not known.
   void tell_to_end(LiveJob& job, std::int64_t attempt);
   void stop_all_attempts(LiveJob& job, AttemptEnd end, const std::string& why);
+  /// Its checkpoint command did not succeed.
+  void not_checkpointed(LiveJob& job, std::int64_t attempt, const std::string& why);
   void stop_now(const JobKey& key);
 
   /// Takes the attempt out of the node and has the verdict on its job carried out.

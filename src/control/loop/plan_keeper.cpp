@@ -85,7 +85,7 @@ void PlanKeeper::recall(const LivePlan& plan) {
     if (job == nullptr || is_final(job->record.state) || move.state != MovePhase::moving) continue;
     // Its process was told to end, or has ended for that.
     const bool runs = job->main && !job->attempts.at(*job->main).record.end;
-    job->on_its_way = !runs && way_of(job->record) == MoveWay::checkpoint;
+    job->on_its_way = !runs && way_of(*job) == MoveWay::checkpoint;
   }
 }
 

@@ -31,6 +31,8 @@ void ProcessListener::hear(const RunnerEvent& event) {
     began(*job, attempt->second, started->pid);
   } else if (const auto* report = std::get_if<JobReported>(&event.what)) {
     reported(*job, attempt->second, report->report);
+  } else if (const auto* unsaved = std::get_if<NotCheckpointed>(&event.what)) {
+    lifecycle_.not_checkpointed(*job, event.key.attempt, unsaved->reason);
   } else if (const auto* over = std::get_if<JobEnded>(&event.what)) {
     heard_of_end(*job, attempt->second, over->outcome);
   } else if (const auto* lost = std::get_if<SupervisorLost>(&event.what)) {

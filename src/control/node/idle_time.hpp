@@ -35,6 +35,8 @@ class IdleTime {
   [[nodiscard]] bool measured() const { return measured_; }
   /// There was work when it was counted last.
   [[nodiscard]] bool works() const { return works_; }
+  /// For how long it has been counted without work; zero where it works, or that is not known.
+  [[nodiscard]] Duration lasts() const { return since_ ? *counted_until_ - *since_ : Duration{}; }
   /// Since when it is without work; empty: it works, or that is not known.
   [[nodiscard]] std::optional<Duration> since() const { return since_; }
 

@@ -52,6 +52,8 @@ struct LiveAttempt {
   std::optional<EndedProcess> over;  // of several: it is closed when the others have ended too
   bool shared = false;               // another attempt was in its place, as far as was watched
   std::optional<GpuBlame> blame;     // something happened to its GPU
+  /// Why its checkpoint command did not succeed, in words: it is not moved any more.
+  std::optional<std::string> unsaved;
 };
 
 /// A job that has not ended, or one that has and of which a process is still about to. Each

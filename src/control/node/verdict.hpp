@@ -42,6 +42,7 @@ struct AttemptVerdict {
   std::optional<int> exit_code;
   JobVerdict job;
   std::optional<Duration> lasted = {};  // of its process
+  bool checkpointed = false;            // by its checkpoint command
 };
 
 /// A process that has ended while others of its job run.

@@ -123,6 +123,8 @@ MoveVerdict make_instance(const NodeState& node, const PlannedMove& move, const 
 /// The job is where it was, or is not anywhere and its place is being got ready.
 MoveVerdict go_on(const NodeState& node, const LiveJob& job, const PlannedMove& move,
                   const MigRules& rules) {
+  if (const LiveAttempt* attempt = settled_attempt(job); attempt && attempt->unsaved)
+    return verdict(Kind::leave, *attempt->unsaved);
   const auto place = place_of(node, move.to);
   if (!place) return verdict(Kind::blocked, fmt::format("GPU {} is not managed", move.to.gpu));
   const bool begun = move.state == MovePhase::moving;
@@ -147,9 +149,9 @@ MoveVerdict go_on(const NodeState& node, const LiveJob& job, const PlannedMove& 
   go.gpu = place->gpu;
   const JobNumber number = job.record.number;
   if (std::ranges::find(gpu.steps, number, &GpuStep::job) == gpu.steps.end())
-    go.steps.push_back({job.on_its_way                              ? GpuStep::Kind::start
-                        : way_of(job.record) == MoveWay::checkpoint ? GpuStep::Kind::hand_over
-                                                                    : GpuStep::Kind::replica,
+    go.steps.push_back({job.on_its_way                       ? GpuStep::Kind::start
+                        : way_of(job) == MoveWay::checkpoint ? GpuStep::Kind::hand_over
+                                                             : GpuStep::Kind::replica,
                         *place->placement, number});
   return go.steps.empty() ? verdict(Kind::wait) : go;
 }
@@ -161,7 +163,7 @@ std::string flaw_of(const NodeState& node, const PlannedMove& move,
   const LiveAttempt* attempt = job == nullptr ? nullptr : settled_attempt(*job);
   if (attempt == nullptr || !attempt->record.began || is_final(job->record.state))
     return fmt::format("job {} does not run", move.job);
-  if (way_of(job->record) == MoveWay::stays)
+  if (way_of(*job) == MoveWay::stays)
     return fmt::format("{} does not allow that it is moved", NodeState::in_words(job->record));
   const auto from = place_of(node, move.from), to = place_of(node, move.to);
   if (!from || !to) {
@@ -216,7 +218,7 @@ InstanceEntry entry_of(const NodeState& node, GpuId id, PlacementId placement,
   entry.owned = true;
   const bool moves = attempt->record.began.has_value() && !job->record.cancelled;
   work.push_back({workload_of(key.job), key.job, NodeState::in_words(job->record),
-                  moves ? way_of(job->record) : MoveWay::stays, time_to_save(job->record)});
+                  moves ? way_of(*job) : MoveWay::stays, time_to_save(job->record)});
   entry.workload = work.back().workload;
   entry.movable = work.back().way != MoveWay::stays;
   return entry;
@@ -238,15 +240,25 @@ MoveWay way_of(const JobRecord& job) {
   if (job.several() || kind_of(job.spec) == JobKind::lease) return MoveWay::stays;
   if (moves_by_checkpoint(job.spec)) return MoveWay::checkpoint;
   if (may_be_moved(job.spec)) return MoveWay::replica;
-  // It may be stopped and started again, and asks for a signal to save its work.
-  const bool saves = may_be_restarted(job.spec) && job.spec.checkpoint_signal != 0;
+  // It may be stopped and started again, and asks to be told to save its work.
+  const bool saves = may_be_restarted(job.spec) && is_told_to_save(job.spec);
   return saves && !job.is_replica() ? MoveWay::checkpoint : MoveWay::stays;
 }
 
+MoveWay way_of(const LiveJob& job) {
+  const JobSpec& spec = job.record.spec;
+  if (kind_of(spec) != JobKind::lease) return way_of(job.record);
+  const LiveAttempt* attempt = settled_attempt(job);
+  const bool saves = spec.progress == Keeps::checkpoint || spec.progress == Keeps::stateless;
+  // One that is on its way was idle when it was told to go.
+  const bool idle = attempt == nullptr || attempt->idle.lasts() >= idle_enough;
+  return saves && idle && !job.record.several() ? MoveWay::checkpoint : MoveWay::stays;
+}
+
 Duration time_to_save(const JobRecord& job) {
-  if (way_of(job) != MoveWay::checkpoint) return {};
-  const bool signalled = job.spec.checkpoint_signal != 0;
-  return (signalled ? job.spec.checkpoint_grace : Duration{}) + job.spec.stop_grace;
+  const bool lease = kind_of(job.spec) == JobKind::lease;
+  if (!lease && way_of(job) != MoveWay::checkpoint) return {};
+  return (is_told_to_save(job.spec) ? job.spec.checkpoint_grace : Duration{}) + job.spec.stop_grace;
 }
 
 LiveFleet live_fleet_of(const NodeState& node, const MigRules& rules) {

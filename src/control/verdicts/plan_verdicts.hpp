@@ -17,6 +17,10 @@ namespace cleave {
 /// What a job that runs allows. Jobs of several places and leases stay, and so does what would lose
 /// its work.
 [[nodiscard]] MoveWay way_of(const JobRecord& job);
+/// The same, but for a lease that saves its work and has been without GPU work for idle_enough: no
+/// person is disturbed.
+[[nodiscard]] MoveWay way_of(const LiveJob& job);
+inline constexpr Duration idle_enough = std::chrono::minutes(5);
 /// From the order to end until the process is gone, at most; zero where a replica takes over.
 [[nodiscard]] Duration time_to_save(const JobRecord& job);
 

@@ -68,6 +68,24 @@ TEST_F(PlanVerdicts, WhatAJobAllows) {
   EXPECT_EQ(way_of(record), MoveWay::stays);
 }
 
+TEST_F(PlanVerdicts, ALeaseMovesWhereNobodyWorks) {
+  using std::chrono::seconds;
+  job().record.spec.lease.emplace();
+  job().record.spec.progress = Keeps::checkpoint;
+  EXPECT_EQ(way_of(job()), MoveWay::stays) << "whether somebody works is not known";
+  attempt->idle.hear(std::nullopt, seconds(0));
+  attempt->idle.hear(0.0, seconds(299));
+  EXPECT_EQ(way_of(job()), MoveWay::stays);
+  attempt->idle.hear(0.0, seconds(300));
+  EXPECT_EQ(way_of(job()), MoveWay::checkpoint);
+  EXPECT_EQ(steps_of(judged()), "create;hand over;");
+  job().record.spec.progress = Keeps::unsaid;
+  EXPECT_EQ(way_of(job()), MoveWay::stays) << "its work would be lost";
+  job().record.spec.progress = Keeps::checkpoint;
+  attempt->idle.hear(0.5, seconds(310));
+  EXPECT_EQ(way_of(job()), MoveWay::stays);
+}
+
 TEST_F(PlanVerdicts, AMoveMakesItsPlaceAndStartsAReplica) {
   EXPECT_EQ(judged().kind, Kind::go);
   EXPECT_EQ(steps_of(judged()), "create;replica;");

@@ -157,6 +157,7 @@ bool has_done_its_work(const JobSpec& spec, const LiveAttempt& attempt,
     const MemoryReport& last = outcome.reports.back().report;
     if (last.iterations && last.iteration >= *last.iterations) return true;
   }
+  if (!spec.checkpoint_command.empty()) return !outcome.stopped && !outcome.checkpointed;
   const auto& end = attempt.record.end;
   const bool unknown = end == AttemptEnd::lost && !attempt.watched;
   if (unknown && spec.checkpoint_signal != 0 && may_be_restarted(spec)) return false;
@@ -214,7 +215,8 @@ AttemptVerdict judge_end(const LiveJob& job, std::int64_t number, const ProcessO
                          in_words(outcome),
                          code,
                          {},
-                         outcome.lasted};
+                         outcome.lasted,
+                         outcome.checkpointed};
   if (is_final(job.record.state)) return verdict;
   if (done && job.replica != number && !job.record.is_replica()) {
     verdict.job = finished(JobState::finished, {}, code);
@@ -225,6 +227,10 @@ AttemptVerdict judge_end(const LiveJob& job, std::int64_t number, const ProcessO
     verdict.job = rebuild("a replica failed");
   } else if (job.record.cancelled) {
     verdict.job = finished(JobState::cancelled, job.record.reason, code);
+  } else if (outcome.checkpointed) {  // asked for before the store lost it, or took it back
+    verdict.end = AttemptEnd::made_room;
+    verdict.why = "it was checkpointed";
+    verdict.job = {.kind = Kind::wait_again, .reason = verdict.why};
   } else if (starved) {
     verdict.job = judge_out_of_memory(job, rules.where, *code);
   } else if (job.record.is_replica()) {
@@ -366,7 +372,7 @@ bool signals_first(const JobSpec& spec, const LiveAttempt& attempt, AttemptEnd e
                        end == AttemptEnd::gang || end == AttemptEnd::idle ||
                        end == AttemptEnd::time_limit ||
                        (end == AttemptEnd::moved && moves_by_checkpoint(spec));
-  return goes_on && spec.checkpoint_signal != 0 && attempt.record.began;
+  return goes_on && is_told_to_save(spec) && attempt.record.began;
 }
 
 GpuStep::Kind step_of_move(const LiveJob& job) {

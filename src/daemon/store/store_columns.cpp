@@ -249,6 +249,7 @@ std::span<const StoreColumn<JobRecord>> job_columns() {
       {"submission_key", "TEXT", put_key, take_key, true, 8},
       {"submission_content", "INTEGER", put_key_content, take_key_content, true, 8},
       since(8, column<&Job::used>("used_ns", "INTEGER NOT NULL DEFAULT 0")),
+      since(10, column<&Job::checkpoint>("checkpoint", "INTEGER NOT NULL DEFAULT 0")),
   };
   return columns;
 }

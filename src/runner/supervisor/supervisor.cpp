@@ -59,6 +59,7 @@ Supervisor::Clock::time_point Supervisor::next_deadline() const {
   Clock::time_point next = Clock::now() + far_away;
   for (const auto& each : {kill_at_, to_run_by_, look_at_, tidy_until_})
     if (each) next = std::min(next, *each);
+  if (saver_ && !saver_->out_of_time) next = std::min(next, saver_->until);
   if (const auto wake = receiver_.wake_at()) next = std::min(next, *wake);
   return next;
 }
@@ -69,6 +70,7 @@ void Supervisor::keep_deadlines() {
   if (look_at_ && now >= *look_at_) look_into_container();
   if (to_run_by_ && now >= *to_run_by_) give_up_start();
   if (tidy_until_ && now >= *tidy_until_) end_leftovers();
+  if (saver_ && !saver_->out_of_time && now >= saver_->until) give_up_saving();
   if (!kill_at_ || now < *kill_at_) return;
   end_tree(SIGKILL);
   constexpr Clock::duration shortest = std::chrono::milliseconds(5),
@@ -88,6 +90,9 @@ void Supervisor::turn(Clock::time_point until) {
     want(each, POLLIN);
   for (const auto* output : {&out_, &err_})
     if (*output) want((*output)->pipe.number(), POLLIN);
+  if (saver_)
+    for (const auto* pipe : {&saver_->process.out, &saver_->process.err, &saver_->process.exec})
+      want(pipe->number(), POLLIN);
   for (const Peer& peer : peers_) {
     const bool has_more = peer.follows && peer.sent < series_.last();
     want(peer.socket.number(), static_cast<short>(has_more ? POLLIN | POLLOUT : POLLIN));
@@ -112,6 +117,9 @@ void Supervisor::answer(int descriptor) {
   if (descriptor == job_.exec.number()) return hear_exec();
   if (out_ && descriptor == out_->pipe.number()) return void(read_output(*out_, false));
   if (err_ && descriptor == err_->pipe.number()) return void(read_output(*err_, true));
+  if (saver_)
+    for (const auto* pipe : {&saver_->process.out, &saver_->process.err, &saver_->process.exec})
+      if (pipe->number() == descriptor) return hear_saver();
   for (Peer& peer : peers_)
     if (peer.socket.number() == descriptor) {
       return hear(peer);

@@ -61,6 +61,14 @@ class Supervisor {
     std::string line;
   };
 
+  /// The checkpoint command while it runs.
+  struct Saver {
+    JobProcess process;
+    Clock::time_point until;
+    std::string exec_text, line, last_line;  // of what it says; whole lines
+    bool out_of_time = false;
+  };
+
   Supervisor(Launch launch, SupervisorPlaces places, Descriptor signals, ReportReceiver reports);
 
   void begin();
@@ -91,6 +99,13 @@ class Supervisor {
   bool store();
   void drain_all();
   void leave_groups();
+
+  // supervisor_checkpoint.cpp: the command that saves the job's work
+  [[nodiscard]] std::string checkpoint(Duration longest);
+  void hear_saver();
+  void saver_ended(int status);
+  void not_checkpointed(const std::string& why);
+  void give_up_saving();
 
   // supervisor_peers.cpp: its connections
   void accept_peer();
@@ -123,7 +138,9 @@ class Supervisor {
   std::string last_word_;
   std::optional<ProcessFacts> inside_;
   std::int64_t told_of_memory_ = 0;
-  std::optional<Clock::time_point> kill_at_;  // the whole tree; repeated after growing waits
+  std::optional<Saver> saver_;
+  std::optional<NotCheckpointed> not_checkpointed_;  // the last time it was asked for
+  std::optional<Clock::time_point> kill_at_;         // the whole tree; repeated after growing waits
   Clock::duration kill_again_after_{};
   std::chrono::nanoseconds began_boot_{};
   ProcessOutcome outcome_;

@@ -71,7 +71,7 @@ void Supervisor::begin() {
   launch_.container.reset();
   // The job has its arguments and environment now; they may have been large.
   launch_.argv = {};
-  launch_.environment = {};
+  if (launch_.checkpoint_command.empty()) launch_.environment = {};
 }
 
 /// The pipe ends when the program runs; otherwise it first says why it does not.
@@ -136,9 +136,12 @@ void Supervisor::reap() {
   while (::read(signals_.number(), ignored, sizeof ignored) > 0) continue;
   int status = 0;
   pid_t ended = 0;
-  while ((ended = ::waitpid(-1, &status, WNOHANG)) > 0)
+  while ((ended = ::waitpid(-1, &status, WNOHANG)) > 0) {
     if (ended == job_.pid && !main_gone_) main_ended(status);
-  if (!main_gone_) return;
+    if (saver_ && ended == saver_->process.pid) saver_ended(status);
+  }
+  // A checkpoint may have ended the job, and whether it did is not known before.
+  if (!main_gone_ || saver_) return;
   if (ended < 0) {  // there are no children any more
     phase_ = Phase::ended;
   } else if (phase_ != Phase::ending) {
@@ -199,6 +202,7 @@ bool Supervisor::container_failed(int exit_code) {
 
 /// Sends TERM to the job's group now, and KILL to all of it after the grace time.
 void Supervisor::stop(std::optional<Duration> grace) {
+  if (saver_) give_up_saving();
   if (grace) kill_after(*grace);
   if (main_gone_) return;
   outcome_.stopped = true;

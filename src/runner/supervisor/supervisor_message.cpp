@@ -15,7 +15,8 @@ struct AskName {
 constexpr AskName ask_names[] = {{SupervisorAsk::What::follow, "follow"},
                                  {SupervisorAsk::What::state, "state"},
                                  {SupervisorAsk::What::signal, "signal"},
-                                 {SupervisorAsk::What::stop, "stop"}};
+                                 {SupervisorAsk::What::stop, "stop"},
+                                 {SupervisorAsk::What::checkpoint, "checkpoint"}};
 constexpr std::int64_t most = std::int64_t{1} << 62;
 constexpr std::chrono::milliseconds longest_grace = std::chrono::hours(24);
 constexpr int last_signal = 64, most_error_number = 4095;
@@ -39,6 +40,9 @@ NamedBody body_of(const JobReports& reports) {
 }
 NamedBody body_of(const OutOfMemorySeen& seen) {
   return {"out_of_memory", to_json(seen)};
+}
+NamedBody body_of(const NotCheckpointed& failed) {
+  return {"not_checkpointed", Json{{"reason", shown(failed.reason, 1000)}}};
 }
 NamedBody body_of(const SupervisorState& state) {
   return {"state", Json{{"phase", state.phase},
@@ -89,6 +93,8 @@ const MessageKind message_kinds[] = {
     {"reports",
      [](JsonReader& in) { return SupervisorMessage(JobReports{read_reports(in, "reports")}); }},
     {"out_of_memory", read_out_of_memory_seen},
+    {"not_checkpointed",
+     [](JsonReader& in) { return SupervisorMessage(NotCheckpointed{in.text("reason")}); }},
     {"state", read_state},
     {"answer",
      [](JsonReader& in) { return SupervisorMessage(SupervisorAnswer{in.text("refused")}); }},
@@ -119,12 +125,14 @@ Result<SupervisorAsk> parse_ask(std::string_view text) {
       ask.what = each.what;
       known = true;
     }
-  if (!known) in.refuse("ask", "expected follow, state, signal or stop");
+  if (!known) in.refuse("ask", "expected follow, state, signal, stop or checkpoint");
   if (ask.what == SupervisorAsk::What::signal)
     ask.signal = static_cast<int>(in.integer("signal", 1, last_signal));
   if (ask.what == SupervisorAsk::What::stop)
     if (const auto grace = in.integer_if("grace_ms", 0, longest_grace.count()))
       ask.grace = std::chrono::milliseconds(*grace);
+  if (ask.what == SupervisorAsk::What::checkpoint)
+    ask.grace = std::chrono::milliseconds(in.integer("grace_ms", 1, longest_grace.count()));
   in.done();
   if (error) return std::unexpected(*error);
   return ask;

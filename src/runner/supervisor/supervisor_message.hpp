@@ -3,9 +3,10 @@
 //
 //   daemon:      {"ask":"follow"}  {"ask":"state"}  {"ask":"signal","signal":10}
 //                {"ask":"stop"}  {"ask":"stop","grace_ms":0}
+//                {"ask":"checkpoint","grace_ms":60000}
 //   supervisor:  {"ready":{}}  {"failed":{"reason":"..","code":28}}  {"began":{"pid":5}}
 //                {"reports":{"reports":[..]}}  {"out_of_memory":{..}}  {"state":{..}}
-//                {"answer":{"refused":".."}}
+//                {"answer":{"refused":".."}}  {"not_checkpointed":{"reason":".."}}
 //
 // After "follow" the supervisor sends what happened so far, and then everything new. The connection
 // ends with the supervisor, or if the supervisor drops a peer that does not read.
@@ -23,10 +24,11 @@ namespace cleave {
 
 /// A request of the daemon.
 struct SupervisorAsk {
-  enum class What : std::uint8_t { follow, state, signal, stop };
+  enum class What : std::uint8_t { follow, state, signal, stop, checkpoint };
   What what = What::state;
   int signal = 0;
-  std::optional<Duration> grace = {};  // of stop, where it is to be shorter than the launch's
+  /// Of stop, where it is to be shorter than the launch's; how long a checkpoint may take.
+  std::optional<Duration> grace = {};
 };
 
 /// The supervisor has taken over the attempt.
@@ -39,6 +41,10 @@ struct SupervisorFailed {
 /// The job's program runs.
 struct JobBegan {
   std::int64_t pid = 0;
+};
+/// The checkpoint command did not succeed; the job's program goes on.
+struct NotCheckpointed {
+  std::string reason;
 };
 /// Memory reports of the job.
 struct JobReports {
@@ -59,8 +65,9 @@ struct SupervisorAnswer {
 };
 
 /// Any message of the supervisor.
-using SupervisorMessage = std::variant<SupervisorReady, SupervisorFailed, JobBegan, JobReports,
-                                       OutOfMemorySeen, SupervisorState, SupervisorAnswer>;
+using SupervisorMessage =
+    std::variant<SupervisorReady, SupervisorFailed, JobBegan, JobReports, OutOfMemorySeen,
+                 NotCheckpointed, SupervisorState, SupervisorAnswer>;
 
 inline constexpr std::size_t longest_packet = 16 << 10;
 inline constexpr std::size_t most_reports_in_packet = 64;

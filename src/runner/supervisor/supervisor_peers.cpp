@@ -74,6 +74,7 @@ std::string Supervisor::obey(const SupervisorAsk& ask) {
   if (ask.what == SupervisorAsk::What::stop) stop(ask.grace);
   if (main_gone_) return "the job has ended";
   if (ask.what == SupervisorAsk::What::stop) return {};
+  if (ask.what == SupervisorAsk::What::checkpoint) return checkpoint(*ask.grace);
   if (signal_job(ask.signal)) return {};
   return system_error_at(fmt::format("process group {}", job_pid()), "cannot be signalled")
       .error()
@@ -84,6 +85,7 @@ void Supervisor::follow(Peer& peer) {
   peer.follows = true;
   if (began_) send(peer, JobBegan{job_pid()});
   if (outcome_.out_of_memory) send(peer, *outcome_.out_of_memory);
+  if (not_checkpointed_) send(peer, *not_checkpointed_);
 }
 
 void Supervisor::send(Peer& peer, const SupervisorMessage& message) {
