@@ -13,6 +13,7 @@
 #include "control/loop/plan_keeper.hpp"
 #include "control/loop/startup.hpp"
 #include "control/loop/step_taker.hpp"
+#include "control/loop/use_keeper.hpp"
 #include "control/loop/user_requests.hpp"
 #include "control/node/reserved_gpus.hpp"
 
@@ -39,7 +40,8 @@ struct Control::Parts {
         commands(clock, node, book, brain, lifecycle),
         processes(clock, settings, node, book, brain, lifecycle, doors.runner),
         health(clock, node, book, lifecycle),
-        gpus(clock, settings, node, book, brain, lifecycle, health, doors.executor),
+        use(clock, node, book),
+        gpus(clock, settings, node, book, brain, lifecycle, health, use, doors.executor),
         launcher(clock, settings, node, book, processes, doors.runner,
                  std::move(doors.look_up_owner)),
         steps(clock, settings, node, brain, lifecycle, gpus, launcher),
@@ -73,6 +75,7 @@ struct Control::Parts {
   CommandTranslator commands;
   ProcessListener processes;
   HealthKeeper health;
+  UseKeeper use;
   GpuListener gpus;
   AttemptLauncher launcher;
   StepTaker steps;
@@ -157,6 +160,7 @@ Result<void> Control::Parts::begin(Doors& doors) {
   choose_scheduler(stored);
   node.users = stored.users;
   health.recall(stored, rebooted);
+  use.recall(stored, rebooted);
   doubt_clock(doors.store, *contents);
   const std::optional<LivePlan> plan = contents->plan;
   node.last_plan = contents->last_plan;
@@ -443,6 +447,14 @@ LiveFleet Control::live_fleet() const {
 
 const LivePlan* Control::plan() const {
   return parts_->node.plan ? &*parts_->node.plan : nullptr;
+}
+
+JobEnergy Control::unwritten_energy(JobNumber job) const {
+  return parts_->listing.unwritten_energy(job);
+}
+
+std::vector<UsageRow> Control::unwritten_usage() const {
+  return parts_->listing.unwritten_usage();
 }
 
 const std::string& Control::scheduler() const {

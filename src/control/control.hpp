@@ -154,6 +154,10 @@ class Control {
   [[nodiscard]] LiveFleet live_fleet() const;
   /// The one that is being carried out; null: none.
   [[nodiscard]] const LivePlan* plan() const;
+  /// What the job, as its number is known to people, has used beyond what its record says.
+  [[nodiscard]] JobEnergy unwritten_energy(JobNumber job) const;
+  /// What was used beyond what the store has, in any order; a key may be there several times.
+  [[nodiscard]] std::vector<UsageRow> unwritten_usage() const;
   [[nodiscard]] const std::string& scheduler() const;
   [[nodiscard]] bool paused() const;
   /// What is wrong at the moment, one line each: the store does not write, a driver does not

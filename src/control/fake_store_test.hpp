@@ -86,6 +86,8 @@ class FakeStore final : public Store {
   Result<std::vector<JobRecord>> ended_before(Instant time, std::size_t most) override;
   Result<std::vector<StoredSize>> sizes(JobNumber after, std::int64_t most_bytes) override;
   Result<std::vector<LivePlan>> plans(std::int64_t before, std::size_t most) override;
+  Result<std::vector<UsageRow>> usage(const UsageQuery& query) override;
+  Result<void> forget_usage(std::int64_t before) override;
   Result<void> forget_events(std::size_t keep) override;
 
  private:
@@ -102,6 +104,7 @@ struct FakeDisk::Memory {
   std::map<std::string, std::string> settings;
   std::map<LearntKey, LearntProfile> learnt;
   std::map<std::int64_t, LivePlan> plans;
+  std::map<UsageKey, UsageRow> usage;
   std::map<std::pair<std::uint32_t, std::string>, JobNumber> keyed;  // by user and key
   std::set<JobNumber> open;                                          // not final
   std::set<std::pair<Instant, JobNumber>> ended;                     // final
@@ -121,6 +124,7 @@ struct FakeDisk::Memory {
 struct FakeDisk::Change {
   StoreBatch batch;
   std::optional<std::size_t> keep_events;
+  std::optional<std::int64_t> usage_from = {};  // days before it go
 };
 
 inline void FakeDisk::Memory::put_job(const JobRecord& job) {
@@ -170,6 +174,11 @@ inline void FakeDisk::Memory::apply(const Change& change) {
       settings[key] = value;
   }
   for (const LivePlan& each : change.batch.plans) plans[each.number] = each;
+  for (const UsageRow& each : change.batch.usage) add_row(usage, each);
+  for (const auto& [number, more] : change.batch.energies)
+    if (const auto found = jobs.find(number); found != jobs.end()) found->second.energy.add(more);
+  if (change.usage_from)
+    std::erase_if(usage, [&](const auto& each) { return each.first.day < *change.usage_from; });
   for (const LearntProfile& each : change.batch.learnt) learnt[each.key()] = each;
   for (const LearntKey& each : change.batch.unlearnt) learnt.erase(each);
   for (const JobKey& last : change.batch.outdated)
@@ -464,6 +473,24 @@ inline Result<std::vector<LivePlan>> FakeStore::plans(std::int64_t before, std::
        each != all.rend() && found.size() < most; ++each)
     found.push_back(each->second);
   return found;
+}
+
+inline Result<std::vector<UsageRow>> FakeStore::usage(const UsageQuery& query) {
+  if (const auto read = disk_->read_or_failed(); !read) return std::unexpected(read.error());
+  std::vector<UsageRow> found;
+  const auto& all = disk_->now_->usage;
+  for (auto each = all.upper_bound(query.after);
+       each != all.end() && found.size() < query.most && each->first.day <= query.until; ++each)
+    if (!query.uid || (each->first.kind == UseKind::jobs && each->first.party.uid == *query.uid))
+      found.push_back(each->second);
+  return found;
+}
+
+inline Result<void> FakeStore::forget_usage(std::int64_t before) {
+  if (disk_->now_->usage.empty() || disk_->now_->usage.begin()->first.day >= before) return {};
+  if (const auto written = disk_->written_or_failed(); !written) return written;
+  disk_->put({{}, {}, before}, Durability::written);
+  return {};
 }
 
 inline Result<void> FakeStore::forget_events(std::size_t keep) {

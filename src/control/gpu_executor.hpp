@@ -83,7 +83,8 @@ struct GpuObservation {
   std::vector<ObservedInstance> instances;  // by start
   std::vector<LiveProcess> processes;       // on the GPU with MIG off
   std::optional<std::uint32_t> power_mw;
-  GpuHealth health = {};  // by LookAtGpu
+  std::optional<std::uint64_t> energy_mj = {};  // what its counter shows
+  GpuHealth health = {};                        // by LookAtGpu
 };
 
 /// What was counted of a device; empty where a count has begun.

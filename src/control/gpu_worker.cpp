@@ -362,6 +362,7 @@ std::optional<GpuObservation> GpuWorker::observation() const {
   GpuObservation seen;
   seen.mig = view.mig && view.mig->current;
   seen.power_mw = view.power_mw;
+  if (const auto energy = door_->energy_millijoules(index_)) seen.energy_mj = *energy;
   seen.health = health_;
   if (!seen.mig) seen.processes = view.processes;
   for (const InstanceView& each : view.instances) {

@@ -46,6 +46,17 @@ struct SubmissionKey {
   friend bool operator==(const SubmissionKey&, const SubmissionKey&) = default;
 };
 
+/// What a job has used of the GPUs' energy (docs/energy.md).
+struct JobEnergy {
+  std::optional<std::int64_t> millijoules;  // empty: no counter was read while it ran
+  Duration unmetered{};  // for how long it had instances or GPUs of which no counter was read
+  void add(const JobEnergy& more) {
+    if (more.millijoules) millijoules = millijoules.value_or(0) + *more.millijoules;
+    unmetered += more.unmetered;
+  }
+  friend bool operator==(const JobEnergy&, const JobEnergy&) = default;
+};
+
 /// A job and what has become of it so far; or a further process of a job of several places, or a
 /// further replica of a service, which has a record of its own. Their numbers follow that of the
 /// job, by rank, which is also that of the first. Processes are placed, started and ended together;
@@ -70,6 +81,7 @@ struct JobRecord {
   std::int64_t restarts = 0;            // of a replica: because it had ended
   std::optional<Instant> promised;      // of a lease: when it came, its place was expected by then
   std::int64_t checkpoint = 0;  // the last attempt whose checkpoint command succeeded; 0: none
+  JobEnergy energy;  // of all processes or replicas, at the first of them; others have none
   friend bool operator==(const JobRecord&, const JobRecord&) = default;
 
   /// The number by which people know the job.
@@ -121,6 +133,7 @@ struct InstanceRecord {
   std::int64_t start = 0;
   Instant made{};
   std::optional<Instant> gone;
+  std::optional<std::int64_t> energy_mj = {};  // used by jobs there; empty: nothing is known
   friend bool operator==(const InstanceRecord&, const InstanceRecord&) = default;
 };
 

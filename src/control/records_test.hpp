@@ -9,6 +9,7 @@
 #include "base/random.hpp"
 #include "control/job_record.hpp"
 #include "control/learnt_profile.hpp"
+#include "control/usage_record.hpp"
 
 namespace cleave {
 
@@ -165,6 +166,23 @@ class RandomRecords {
     job.restarts = any_number();
     job.used = any_time();
     if (chance(0.3)) job.promised = any_instant();
+    if (chance(0.5)) job.energy.millijoules = any_number();
+    job.energy.unmetered = any_time();
+  }
+
+  /// Sums are small: they are added up.
+  UsageRow any_usage() {
+    UsageRow row;
+    row.key.day = static_cast<std::int64_t>(random.below(3));
+    row.key.kind = static_cast<UseKind>(random.below(use_kind_names.size()));
+    row.key.party = {static_cast<std::uint32_t>(random.below(2)),
+                     static_cast<std::uint32_t>(random.below(2)), any_text()};
+    row.key.gpu = chance(0.5) ? "GPU-a" : any_text();
+    row.user = any_text();
+    row.gpu_slices = 7;
+    const auto small = [&] { return static_cast<std::int64_t>(random.below(1000)); };
+    row.sums = {Duration{small()}, Duration{small()}, small(), small(), small(), small(), small()};
+    return row;
   }
 
   AttemptRecord any_attempt(JobKey key) {
@@ -198,6 +216,7 @@ class RandomRecords {
     instance.start = any_number();
     instance.made = any_instant();
     if (chance(0.3)) instance.gone = any_instant();
+    if (chance(0.3)) instance.energy_mj = any_number();
     return instance;
   }
 

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -86,6 +87,7 @@ struct GpuStatus {
     JobKey attempt;
   };
   std::vector<Held> jobs;
+  std::map<std::string, std::int64_t> energies;  // of jobs there, in millijoules, by device
 };
 
 }  // namespace cleave

@@ -65,6 +65,7 @@ struct ControlSettings {
   std::int64_t job_files = std::int64_t{1} << 30;
   DiskMarks disk_marks;
   std::size_t keep_events = 100'000;
+  std::int64_t keep_usage_days = 400;  // of what users had; 0: for ever
   std::size_t keep_profiles = 10'000;  // records of what jobs taught of their applications
   /// The operator's profile repository and trained model; null: neither.
   std::shared_ptr<const ApplicationTimes> applications;

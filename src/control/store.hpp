@@ -16,6 +16,7 @@
 #include "base/result.hpp"
 #include "control/job_record.hpp"
 #include "control/learnt_profile.hpp"
+#include "control/usage_record.hpp"
 #include "model/live_plan.hpp"
 
 namespace cleave {
@@ -40,11 +41,16 @@ struct StoreBatch {
   std::vector<JobNumber> bared = {};  // their commands lose the environment; they run no more
   std::vector<JobNumber> forgotten;   // with all that belongs to them; their events stay
   std::vector<LivePlan> plans = {};   // as jobs; of the oldest no more is known beyond most_plans
+  /// Added to what is there under the same key.
+  std::vector<UsageRow> usage = {};
+  /// Added to jobs, of which none is in `jobs`; not there any more: to none.
+  std::vector<std::pair<JobNumber, JobEnergy>> energies = {};
 
   [[nodiscard]] bool empty() const {
     return jobs.empty() && commands.empty() && attempts.empty() && instances.empty() &&
            events.empty() && settings.empty() && learnt.empty() && unlearnt.empty() &&
-           outdated.empty() && bared.empty() && forgotten.empty() && plans.empty();
+           outdated.empty() && bared.empty() && forgotten.empty() && plans.empty() &&
+           usage.empty() && energies.empty();
   }
 };
 
@@ -73,6 +79,14 @@ struct JobQuery {
   JobNumber after = 0;               // only newer ones
   std::size_t most = 1000;
   bool processes = false;  // also further processes of jobs of several
+};
+
+/// Which rows of usage a listing is to have.
+struct UsageQuery {
+  UsageKey after;                    // only those after it; first a key with the first day
+  std::int64_t until = INT64_MAX;    // the last day
+  std::optional<std::uint32_t> uid;  // only what jobs of this user had
+  std::size_t most = 1000;
 };
 
 /// A job with its latest attempt, if there was one.
@@ -130,6 +144,10 @@ class Store {
   /// Before that number, newest first.
   [[nodiscard]] virtual Result<std::vector<LivePlan>> plans(std::int64_t before,
                                                             std::size_t most) = 0;
+  /// By key.
+  [[nodiscard]] virtual Result<std::vector<UsageRow>> usage(const UsageQuery& query) = 0;
+  /// Forgets what was used before this day.
+  [[nodiscard]] virtual Result<void> forget_usage(std::int64_t before) = 0;
   /// Forgets the oldest events; at least the newest `keep` stay.
   [[nodiscard]] virtual Result<void> forget_events(std::size_t keep) = 0;
   /// Brings what was written into its last place, so that little depends on the newest files. Call

@@ -317,6 +317,11 @@ std::vector<SettingRow> disk_settings() {
                      [](auto& to, double value) {
                        to.store_reserve = static_cast<std::int64_t>(value * bytes_per_mib);
                      }}},
+      {{"keep_usage_days", "a whole number", "400",
+        "For how many days it is kept who used how much of which GPU (cleave usage); 0: for ever.",
+        at_once},
+       CountSetting{0, 100'000,
+                    [](auto& to, std::int64_t value) { to.control.keep_usage_days = value; }}},
       {{"keep_events", "a whole number", "100000",
         "How many events are kept; the oldest are dropped.", at_once},
        CountSetting{1000, 100'000'000,

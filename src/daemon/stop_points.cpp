@@ -63,6 +63,10 @@ class StoppingStore final : public Store {
   Result<std::vector<LivePlan>> plans(std::int64_t before, std::size_t most) override {
     return store_->plans(before, most);
   }
+  Result<std::vector<UsageRow>> usage(const UsageQuery& query) override {
+    return store_->usage(query);
+  }
+  Result<void> forget_usage(std::int64_t before) override { return store_->forget_usage(before); }
   Result<void> forget_events(std::size_t keep) override { return store_->forget_events(keep); }
   void settle() override { store_->settle(); }
 

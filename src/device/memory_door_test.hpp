@@ -29,7 +29,8 @@ class MemoryDoor final : public Door {
   bool used_stay = false;            // compute instances with a process cannot be destroyed
   std::vector<std::string> calls;    // made so far
   std::optional<BusyShares> shares;  // of all instances; empty: it does not count
-  std::optional<GpuHealth> tells;    // of its health; empty: as older drivers, nothing
+  std::optional<std::uint64_t> energy_mj = std::uint64_t{1} << 63;  // empty: it has no counter
+  std::optional<GpuHealth> tells;                 // of its health; empty: as older drivers, nothing
   std::map<GpuInstanceId, std::uint64_t> errors;  // uncorrected, of instances
   std::deque<GpuEvent> events;                    // still to be told
   bool says_names = true;
@@ -191,7 +192,8 @@ class MemoryDoor final : public Door {
     return told("power_limit_milliwatts", [&] { return std::uint32_t{400000}; });
   }
   DriverAnswer<std::uint64_t> energy_millijoules(GpuIndex) override {
-    return told("energy_millijoules", [&] { return std::uint64_t{1} << 63; });
+    if (!energy_mj) return no_way(nvml::Return::not_supported, "energy_millijoules");
+    return told("energy_millijoules", [&] { return *energy_mj; });
   }
   DriverAnswer<std::optional<BusyShares>> busy_shares(GpuIndex,
                                                       std::optional<GpuInstanceId> instance,

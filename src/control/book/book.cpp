@@ -46,6 +46,21 @@ void Book::note(const LearntChange& change) {
   for (const LearntKey& each : change.gone) changed_learnt_[each] = std::nullopt;
 }
 
+/// After a restart they count anew: so many more, for each time that an operator restarts.
+void Book::add_usage(UsageRow row) {
+  if (row.key.kind == UseKind::jobs) {
+    if (row.key.day > std::exchange(usage_day_, std::max(usage_day_, row.key.day)))
+      usage_names_.clear();
+    UseParty& party = row.key.party;
+    auto& names = usage_names_[party.uid];
+    if (names.size() < most_usage_names)
+      names.emplace(party.gid, party.application);
+    else if (!names.contains({party.gid, party.application}))
+      party.application = other_applications;
+  }
+  add_row(changed_usage_, std::move(row));
+}
+
 EventRecord Book::event_record(std::string kind, std::string text, const JobRecord* job,
                                std::string gpu) const {
   EventRecord event;
@@ -82,6 +97,8 @@ StoreBatch Book::gathered(const NodeState& node) const {
     else
       batch.unlearnt.push_back(key);
   }
+  for (const auto& [key, row] : changed_usage_) batch.usage.push_back(row);
+  for (const auto& each : changed_energies_) batch.energies.push_back(each);
   batch.events = events_;
   std::int64_t number = last_event_;
   for (EventRecord& event : batch.events) event.number = ++number;
@@ -96,6 +113,8 @@ void Book::wrote(const StoreBatch& batch) {
   changed_settings_.clear();
   changed_plans_.clear();
   changed_learnt_.clear();
+  changed_usage_.clear();
+  changed_energies_.clear();
   events_.clear();
   sync_ = false;
   for (const EventRecord& event : batch.events) recent_.push_back(event);

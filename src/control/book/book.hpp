@@ -76,6 +76,18 @@ class Book {
   void note(const InstanceRecord& instance) { changed_instances_[instance.device] = instance; }
   /// As it is now.
   void note(const LivePlan& plan) { changed_plans_[plan.number] = plan; }
+  /// Adds to what was used; beyond most_usage_names of a user's on one day by another name.
+  void add_usage(UsageRow row);
+  /// Adds to a job that is in the store only.
+  void add_energy(JobNumber job, const JobEnergy& energy) { changed_energies_[job].add(energy); }
+  /// What was added and is not written.
+  [[nodiscard]] const std::map<UsageKey, UsageRow>& unwritten_usage() const {
+    return changed_usage_;
+  }
+  [[nodiscard]] JobEnergy unwritten_energy(JobNumber job) const {
+    const auto known = changed_energies_.find(job);
+    return known == changed_energies_.end() ? JobEnergy{} : known->second;
+  }
   void note_setting(const std::string& key, const std::string& value) {
     changed_settings_[key] = value;
   }
@@ -161,6 +173,10 @@ class Book {
   std::map<std::string, std::string> changed_settings_;
   std::map<std::int64_t, LivePlan> changed_plans_;
   std::map<LearntKey, std::optional<ProfileRecord>> changed_learnt_;  // empty: no more
+  std::map<UsageKey, UsageRow> changed_usage_;
+  std::map<JobNumber, JobEnergy> changed_energies_;
+  std::int64_t usage_day_ = 0;  // of the names:
+  std::map<std::uint32_t, std::set<std::pair<std::uint32_t, std::string>>> usage_names_;
   std::vector<EventRecord> events_;
   std::vector<Effect> effects_;
   bool sync_ = false;

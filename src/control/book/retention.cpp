@@ -122,7 +122,15 @@ void Retention::step() {
   (void)write(batch);
   if (const auto fewer = store_->forget_events(settings_->keep_events); !fewer)
     book_->store_refused(fewer.error());
+  forget_usage(time);
   if (now >= next_weighing_) begin_weighing();
+}
+
+/// Days count as whole.
+void Retention::forget_usage(Instant now) {
+  if (settings_->keep_usage_days == 0) return;
+  const auto fewer = store_->forget_usage(day_of(now) - settings_->keep_usage_days);
+  if (!fewer) book_->store_refused(fewer.error());
 }
 
 void Retention::begin_weighing() {

@@ -60,6 +60,7 @@ class Retention {
   /// False where one of its folders cannot be removed now.
   [[nodiscard]] bool forget(const JobRecord& job, StoreBatch& batch);
   Result<void> write(const StoreBatch& batch);
+  void forget_usage(Instant now);
   void begin_weighing();
   void weigh_next();
   void forget_large_outputs();

@@ -1,5 +1,6 @@
 #include "control/book/stored_settings.hpp"
 
+#include <charconv>
 #include <string_view>
 
 #include "base/format.hpp"
@@ -12,7 +13,7 @@ namespace {
 
 constexpr std::string_view drained_prefix = "drained ", need_prefix = "need ",
                            health_prefix = "health ", faults_prefix = "faults ",
-                           user_prefix = "user ";
+                           user_prefix = "user ", meter_prefix = "meter ";
 
 void read_need(std::string_view rest, const std::string& value, ApplicationNeeds& needs) {
   const std::size_t space = rest.find(' ');
@@ -41,7 +42,33 @@ void read_health(const std::string& key, const std::string& value, StoredSetting
   }
 }
 
+void read_meter(const std::string& gpu, std::string_view value, StoredSettings& parsed) {
+  const std::size_t space = value.find(' ');
+  if (space == std::string_view::npos) return;
+  const std::string_view counter = value.substr(0, space);
+  MeterReading reading;
+  if (counter != "-") {
+    std::uint64_t shown = 0;
+    const auto read = std::from_chars(counter.begin(), counter.end(), shown);
+    if (read.ec != std::errc() || read.ptr != counter.end()) return;
+    reading.millijoules = shown;
+  }
+  const auto at = parse_integer(value.substr(space + 1));
+  if (!at) return;
+  reading.at = Instant{Duration{*at}};
+  parsed.meters[gpu] = reading;
+}
+
 }  // namespace
+
+std::string meter_key(const std::string& gpu) {
+  return fmt::format("{}{}", meter_prefix, gpu);
+}
+
+std::string meter_text(const MeterReading& reading) {
+  return fmt::format("{} {}", reading.millijoules ? fmt::format("{}", *reading.millijoules) : "-",
+                     reading.at.time_since_epoch().count());
+}
 
 std::string health_key(const std::string& gpu) {
   return fmt::format("{}{}", health_prefix, gpu);
@@ -75,6 +102,7 @@ StoredSettings parse_settings(const std::map<std::string, std::string>& settings
     if (text.starts_with(need_prefix))
       read_need(text.substr(need_prefix.size()), value, parsed.needs);
     read_health(key, value, parsed);
+    if (const auto gpu = after(meter_prefix, key)) read_meter(*gpu, value, parsed);
   }
   return parsed;
 }

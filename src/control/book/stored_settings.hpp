@@ -11,6 +11,7 @@
 
 #include "base/quantity.hpp"
 #include "control/node/gpu_conditions.hpp"
+#include "control/node/gpu_meter.hpp"
 
 namespace cleave {
 
@@ -34,6 +35,8 @@ struct StoredSettings {
   std::map<JobNumber, std::vector<JobFault>> faults;
   /// To whose job instances were given last, by MIG UUID; empty: to nobody's.
   std::map<std::string, std::optional<std::uint32_t>> users;
+  /// Up to which reading the use of GPUs has been counted, by the GPU's UUID.
+  std::map<std::string, MeterReading> meters;
 };
 [[nodiscard]] StoredSettings parse_settings(const std::map<std::string, std::string>& settings);
 
@@ -46,6 +49,9 @@ inline constexpr const char* scheduler_key = "scheduler";
 [[nodiscard]] std::string health_key(const std::string& gpu);
 [[nodiscard]] std::string faults_key(JobNumber job);
 [[nodiscard]] std::string user_key(const std::string& device);
+[[nodiscard]] std::string meter_key(const std::string& gpu);
+/// "123456 1700000000000000000": the counter, "-" where it could not be read, and when.
+[[nodiscard]] std::string meter_text(const MeterReading& reading);
 inline constexpr const char* no_user = "none";
 [[nodiscard]] std::string need_key(const UserApplication& application);
 

@@ -43,6 +43,7 @@ void GpuListener::hear(const GpuNews& news) {
   } else {
     hear_answer(news, asked);
     if (news.observation) observe(news.gpu, *news.observation, news.number);
+    if (news.observation) use_.read(news.gpu);
   }
   if (news.observation) gpu.shown = news.number;
 }
@@ -123,14 +124,25 @@ LiveAttempt* GpuListener::counted_attempt(const JobPlace& place) {
   return runs && (may_be_idle || (attempt.watched && !attempt.shared)) ? &attempt : nullptr;
 }
 
-/// A look that also counts, for attempts that may teach of their applications and for leases that
-/// may be idle.
+LiveAttempt* GpuListener::first_attempt(const JobPlace& place) {
+  const auto occupants = node_.occupants.find(place);
+  if (occupants == node_.occupants.end() || occupants->second.empty()) return nullptr;
+  const JobKey key = *occupants->second.begin();
+  LiveJob* job = node_.find(key.job);
+  if (job == nullptr) return nullptr;
+  const auto found = job->attempts.find(key.attempt);
+  const bool runs = found != job->attempts.end() && found->second.record.began;
+  return runs ? &found->second : nullptr;
+}
+
+/// A look that also counts how busy each place with a job is: its energy goes by that, leases may
+/// be idle, and attempts may teach of their applications.
 LookAtGpu GpuListener::look_and_count(GpuId id) {
   LookAtGpu look;
   const Duration now = clock_.steady();
   for (auto at = node_.occupants.lower_bound({id, std::nullopt});
        at != node_.occupants.end() && at->first.gpu == id; ++at) {
-    LiveAttempt* attempt = counted_attempt(at->first);
+    LiveAttempt* attempt = first_attempt(at->first);
     if (attempt == nullptr || !attempt->busy.is_due(now)) continue;
     const std::string& device = attempt->record.device;
     look.counts.push_back(
@@ -149,18 +161,32 @@ void GpuListener::hear_counts(const GpuNews& news, const LookAtGpu& asked) {
       if (!where) continue;
       place.placement = where->second;
     }
-    LiveAttempt* attempt = counted_attempt(place);
+    LiveAttempt* attempt = first_attempt(place);
     if (attempt == nullptr || !attempt->busy.is_in(news.number)) continue;
     const auto counted = std::ranges::find(news.counted, each.device, &CountedDevice::device);
-    if (counted == news.counted.end()) {
-      attempt->busy.interrupt();
-      attempt->idle.interrupt();
-    } else {
+    const bool told = counted != news.counted.end();
+    if (told) {
       attempt->busy.hear(counted->shares, clock_.steady());
+    } else {
+      attempt->busy.interrupt();
+    }
+    if (told && counted->shares) hear_of_activity(place, counted->shares->sm_activity);
+    if (attempt != counted_attempt(place)) continue;
+    if (told) {
       hear_of_work(*attempt, counted->shares);
+    } else {
+      attempt->idle.interrupt();
     }
     node_.counted_leases.insert(attempt->record.key.job);
   }
+}
+
+/// All there have it in common.
+void GpuListener::hear_of_activity(const JobPlace& place, std::optional<double> share) {
+  for (const JobKey& key : node_.occupants.at(place))
+    if (LiveJob* job = node_.find(key.job))
+      if (const auto found = job->attempts.find(key.attempt); found != job->attempts.end())
+        found->second.activity = share;
 }
 
 /// What has no share of the processors does no work on them, whatever it holds.

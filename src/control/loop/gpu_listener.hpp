@@ -7,6 +7,7 @@
 
 #include "control/loop/health_keeper.hpp"
 #include "control/loop/job_lifecycle.hpp"
+#include "control/loop/use_keeper.hpp"
 #include "control/settings.hpp"
 #include "control/verdicts/gpu_verdicts.hpp"
 
@@ -20,7 +21,8 @@ class GpuListener {
  public:
   /// All must outlive it.
   GpuListener(const Clock& clock, const ControlSettings& settings, NodeState& node, Book& book,
-              Brain& brain, JobLifecycle& lifecycle, HealthKeeper& health, GpuExecutor& executor)
+              Brain& brain, JobLifecycle& lifecycle, HealthKeeper& health, UseKeeper& use,
+              GpuExecutor& executor)
       : clock_(clock),
         settings_(settings),
         node_(node),
@@ -28,6 +30,7 @@ class GpuListener {
         brain_(brain),
         lifecycle_(lifecycle),
         health_(health),
+        use_(use),
         executor_(executor) {}
 
   /// All answers since the last call; then looks at GPUs whose turn it is.
@@ -47,10 +50,13 @@ class GpuListener {
   void hear_answer(const GpuNews& news, const AskedOperation& asked);
   void look_at_gpus();
   [[nodiscard]] LookAtGpu look_and_count(GpuId gpu);
+  /// The first attempt in the place, which stands for all there; null if none runs.
+  [[nodiscard]] LiveAttempt* first_attempt(const JobPlace& place);
   /// The attempt that is alone in the place, and may teach of its application or is a lease that
   /// may be idle; null if there is none.
   [[nodiscard]] LiveAttempt* counted_attempt(const JobPlace& place);
   void hear_counts(const GpuNews& news, const LookAtGpu& asked);
+  void hear_of_activity(const JobPlace& place, std::optional<double> share);
   void hear_of_work(LiveAttempt& attempt, const std::optional<BusyShares>& shares);
   /// `number`: of the operation that it comes from.
   void observe(GpuId gpu, const GpuObservation& observation, std::uint64_t number);
@@ -86,6 +92,7 @@ class GpuListener {
   Brain& brain_;
   JobLifecycle& lifecycle_;
   HealthKeeper& health_;
+  UseKeeper& use_;
   GpuExecutor& executor_;
 };
 

@@ -5,6 +5,7 @@
 
 #include "base/format.hpp"
 #include "control/book/stored_settings.hpp"
+#include "control/verdicts/use_verdicts.hpp"
 #include "control/verdicts/used_time.hpp"
 
 namespace cleave {
@@ -76,6 +77,11 @@ void JobLifecycle::finish(LiveJob& job, JobState state, const std::string& reaso
   }
   // A service has ended with the last of its replicas.
   const bool all = !job.record.is_replica() || std::as_const(node_).replicas(job).empty();
+  if (const auto at = node_.gpu_of(job.last_gpu); at && all) {
+    UsageSums sums;
+    sums.jobs = 1;
+    count_usage(job, node_.gpu(*at), sums);
+  }
   const std::string who =
       all ? fmt::format("job {}", job.record.job()) : NodeState::in_words(job.record);
   const std::string text = reason.empty() ? fmt::format("{} {}", who, name(state))
@@ -268,11 +274,37 @@ AttemptRecord JobLifecycle::close_attempt(LiveJob& job, std::int64_t number,
     book_.note(job);
   }
   node_.count_use(job.record.owner, record);
+  count_attempt(job, attempt->second, record);
   job.attempts.erase(attempt);
   node_.vacate(place, record.key, clock_.steady());
   if (job.main == number) job.main.reset();
   if (job.replica == number) job.replica.reset();
   return record;
+}
+
+/// What it held counts when its GPU's counter is read next, and that it ended does now. Of several
+/// processes the first stands for all. One that did not begin is not counted.
+void JobLifecycle::count_attempt(LiveJob& job, const LiveAttempt& attempt,
+                                 const AttemptRecord& record) {
+  const auto at = node_.gpu_of(record.gpu);
+  if (!at || (!record.began && !record.lasted)) return;
+  job.last_gpu = record.gpu;
+  ManagedGpu& gpu = node_.gpu(*at);
+  Tenancy tenancy = ended_tenancy_of(job, attempt, record, gpu.geometry().model());
+  if (job.record.stands_alone()) {
+    UsageSums sums;
+    sums.attempts = 1;
+    sums.lost = record.end == AttemptEnd::lost ? 1 : 0;
+    sums.moves = record.end == AttemptEnd::moved || job.on_its_way ? 1 : 0;
+    count_usage(job, gpu, sums);
+  }
+  gpu.meter.end(std::move(tenancy));
+}
+
+void JobLifecycle::count_usage(const LiveJob& job, const ManagedGpu& gpu, const UsageSums& sums) {
+  UsageKey key{day_of(clock_.wall()), UseKind::jobs, party_of(job.record), gpu.identity->uuid};
+  book_.add_usage(
+      {std::move(key), job.record.owner.user, gpu.geometry().model().compute.value, sums});
 }
 
 void JobLifecycle::close(LiveJob& job, std::int64_t number, const AttemptVerdict& verdict) {

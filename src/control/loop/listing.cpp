@@ -225,14 +225,34 @@ std::vector<GpuStatus> Listing::gpus() const {
                    gpu.drained || gpu.drained_by() != nullptr,
                    gpu.lost,
                    fmt::format("{}", fmt::join(troubles, "; ")),
-                   {}});
+                   {},
+                   gpu.meter.unnoted.devices});
   }
+  for (const auto& [device, instance] : node_.instances)
+    if (const auto at = node_.gpu_of(instance.gpu); at && instance.energy_mj)
+      all[index(*at)].energies[device] += *instance.energy_mj;
   for (const auto& [place, keys] : node_.occupants)
     for (const JobKey& key : keys)
       if (const LiveJob* job = node_.find(key.job))
         all[index(place.gpu)].jobs.push_back(
             {job->attempts.at(key.attempt).record.device, {job->record.job(), key.attempt}});
   return all;
+}
+
+JobEnergy Listing::unwritten_energy(JobNumber job) const {
+  JobEnergy all = book_.unwritten_energy(job);
+  for (const ManagedGpu& gpu : node_.gpus)
+    if (const auto used = gpu.meter.unnoted.jobs.find(job); used != gpu.meter.unnoted.jobs.end())
+      all.add(used->second);
+  return all;
+}
+
+std::vector<UsageRow> Listing::unwritten_usage() const {
+  std::vector<UsageRow> rows;
+  for (const auto& [key, row] : book_.unwritten_usage()) rows.push_back(row);
+  for (const ManagedGpu& gpu : node_.gpus)
+    for (const auto& [key, row] : gpu.meter.unnoted.rows) rows.push_back(row);
+  return rows;
 }
 
 /// "a disk is full, or has no inodes left, and 3 jobs wait for that; free ..."

@@ -39,6 +39,8 @@ class Listing {
   [[nodiscard]] LeaseStatus lease(JobNumber number) const;
   [[nodiscard]] std::optional<Instant> starts_again_at(JobNumber number) const;
   [[nodiscard]] std::vector<GpuStatus> gpus() const;
+  [[nodiscard]] JobEnergy unwritten_energy(JobNumber job) const;
+  [[nodiscard]] std::vector<UsageRow> unwritten_usage() const;
   [[nodiscard]] std::vector<std::string> troubles() const;
 
   [[nodiscard]] QueueView queue() const;

@@ -167,7 +167,8 @@ class LoopParts : public testing::Test {
   CommandTranslator commands{clock, node, book, brain, lifecycle};
   ProcessListener processes{clock, settings, node, book, brain, lifecycle, runner};
   HealthKeeper health{clock, node, book, lifecycle};
-  GpuListener gpus{clock, settings, node, book, brain, lifecycle, health, executor};
+  UseKeeper use{clock, node, book};
+  GpuListener gpus{clock, settings, node, book, brain, lifecycle, health, use, executor};
   std::string strangers_on;  // an instance's device
   std::vector<LiveProcess> strangers;
   AttemptLauncher launcher{clock, settings, node, book, processes, runner, {}};

@@ -40,7 +40,8 @@ struct LiveAttempt {
   ReportedProgress progress;
   std::optional<MiB> last_reported;  // as held
   std::optional<MiB> seen;           // the most that the driver showed in its instance
-  BusyCount busy;                    // while it is alone there and may teach, or is a lease
+  BusyCount busy;                    // of its instance or GPU; of several there, at the first
+  std::optional<double> activity;    // of the processors there, as last counted: 0 to 1
   IdleTime idle;                     // of a lease
   bool beyond = false;               // its last report asked for more than the instance has
   std::optional<Duration> stop_at;   // TERM follows then, after a checkpoint signal
@@ -82,6 +83,7 @@ struct LiveJob {
   std::optional<Duration> not_before;  // it does not enter the queue before that
   bool planned = false;                // a plan moves it: the scheduler does not
   bool on_its_way = false;             // the plan has ended its process, and starts it elsewhere
+  std::string last_gpu;                // of its latest attempt that has ended: the UUID
 };
 
 }  // namespace cleave

@@ -13,6 +13,7 @@
 #include "control/gpu_executor.hpp"
 #include "control/job_record.hpp"
 #include "control/node/gpu_conditions.hpp"
+#include "control/node/gpu_meter.hpp"
 #include "control/node/vacancy.hpp"
 #include "model/geometry.hpp"
 
@@ -77,7 +78,8 @@ struct ManagedGpu {
   std::deque<GpuStep> steps;
   std::map<std::uint64_t, AskedOperation> asked;
   Duration next_look{};
-  Duration heard_at{};      // when the executor last answered
+  Duration heard_at{};  // when the executor last answered
+  GpuMeter meter;
   std::uint64_t shown = 0;  // the last operation whose answer came with an observation
 
   /// When the driver will have kept one operation waiting for too long; Duration::max() if nothing

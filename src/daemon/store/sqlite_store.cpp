@@ -183,6 +183,7 @@ Result<SqliteStore::Numbers> SqliteStore::put(const StoreBatch& batch) {
   if (done) done = put_settings(batch);
   if (done) done = put_learnt(batch);
   if (done) done = put_plans(batch);
+  if (done) done = put_usage(batch);
   if (done) done = forget(batch);
   ++numbers.batch;
   if (done) done = put_numbers(numbers);
@@ -297,6 +298,47 @@ Result<void> SqliteStore::put_plans(const StoreBatch& batch) {
   return connection_.use("DELETE FROM plans WHERE number <= ?1")
       .with(batch.plans.back().number - most_plans)
       .done();
+}
+
+namespace {
+
+/// "UPDATE jobs SET energy_mj = ..., sum = row_sum(...) WHERE number = ?1 AND ...": what a job has
+/// used more, ?2, null for nothing, and without a counter, ?3. A row that is not what was written
+/// stays as it is.
+std::string energy_statement() {
+  const auto value = [](const StoreColumn<JobRecord>& each) -> std::string {
+    if (each.name == "energy_mj")
+      return "CASE WHEN ?2 IS NULL THEN energy_mj ELSE coalesce(energy_mj, 0) + ?2 END";
+    if (each.name == "unmetered_ns") return "unmetered_ns + ?3";
+    return std::string(each.name);
+  };
+  std::string text = "UPDATE jobs SET ";
+  for (const auto& each : job_columns())
+    if (each.name == "energy_mj" || each.name == "unmetered_ns")
+      text += fmt::format("{} = {}, ", each.name, value(each));
+  return fmt::format("{}sum = {} WHERE number = ?1 AND {}", text,
+                     sum_expression("jobs", job_columns(), false, value),
+                     is_intact("jobs", job_columns(), "jobs"));
+}
+
+}  // namespace
+
+Result<void> SqliteStore::put_usage(const StoreBatch& batch) {
+  static const std::string add =
+      add_statement(StoreTable<UsageRow>{"usage", usage_columns(), usage_keys});
+  static const std::string energy = energy_statement();
+  if (const auto done = put_rows(add, usage_columns(), batch.usage); !done) return done;
+  for (const auto& [job, more] : batch.energies) {
+    const auto done =
+        connection_.use(energy).with(job, more.millijoules, more.unmetered.count()).done();
+    if (!done) return done;
+  }
+  return {};
+}
+
+Result<void> SqliteStore::forget_usage(std::int64_t before) {
+  if (const auto set = sync_as(Durability::written); !set) return set;
+  return connection_.use("DELETE FROM usage WHERE day < ?1").with(before).done();
 }
 
 Result<void> SqliteStore::forget(const StoreBatch& batch) {

@@ -62,6 +62,8 @@ class SqliteStore final : public Store {
   Result<std::vector<JobRecord>> ended_before(Instant time, std::size_t most) override;
   Result<std::vector<StoredSize>> sizes(JobNumber after, std::int64_t most_bytes) override;
   Result<std::vector<LivePlan>> plans(std::int64_t before, std::size_t most) override;
+  Result<std::vector<UsageRow>> usage(const UsageQuery& query) override;
+  Result<void> forget_usage(std::int64_t before) override;
   Result<void> forget_events(std::size_t keep) override;
   void settle() override;
 
@@ -93,6 +95,7 @@ class SqliteStore final : public Store {
   [[nodiscard]] Result<void> put_settings(const StoreBatch& batch);
   [[nodiscard]] Result<void> put_plans(const StoreBatch& batch);
   [[nodiscard]] Result<void> put_learnt(const StoreBatch& batch);
+  [[nodiscard]] Result<void> put_usage(const StoreBatch& batch);
   [[nodiscard]] Result<void> forget(const StoreBatch& batch);
   [[nodiscard]] Result<std::vector<JobRecord>> read_jobs(SqliteRun& run) const;
   [[nodiscard]] Result<std::vector<JobRecord>> open_jobs();

@@ -176,6 +176,29 @@ Result<std::vector<LivePlan>> SqliteStore::plans(std::int64_t before, std::size_
                   fmt::format("{}: plans", shown(file_.path().string(), 200)));
 }
 
+/// What is damaged is left out: it is told by `cleaved check`, and does not keep the rest.
+Result<std::vector<UsageRow>> SqliteStore::usage(const UsageQuery& query) {
+  static const std::string sql = fmt::format(
+      "SELECT {} FROM usage WHERE (day, kind, uid, gid, application, gpu) > (?1, ?2, ?3, ?4, ?5, "
+      "?6)"
+      " AND day <= ?7 AND (?8 IS NULL OR (kind = 'jobs' AND uid = ?8))"
+      " ORDER BY day, kind, uid, gid, application, gpu LIMIT ?9",
+      selected("usage", usage_columns(), "usage"));
+  const UsageKey& after = query.after;
+  SqliteRun run = connection_.use(sql);
+  run.with(after.day, use_kind_names[static_cast<std::size_t>(after.kind)], after.party.uid,
+           after.party.gid, after.party.application, after.gpu, query.until, query.uid,
+           limit(query.most));
+  const std::string place = fmt::format("{}: usage", shown(file_.path().string(), 200));
+  std::vector<UsageRow> all;
+  while (run.row()) {
+    const bool intact = run.integer() != 0;
+    if (!take_intact(run, intact, usage_columns(), all.emplace_back(), place)) all.pop_back();
+  }
+  if (const auto fine = run.state(); !fine) return std::unexpected(fine.error());
+  return all;
+}
+
 /// By the index of them, since there may be many others. Where it is damaged a job would be
 /// missing: another index knows them by their states.
 Result<std::vector<JobRecord>> SqliteStore::open_jobs() {

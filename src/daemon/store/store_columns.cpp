@@ -250,6 +250,20 @@ std::span<const StoreColumn<JobRecord>> job_columns() {
       {"submission_content", "INTEGER", put_key_content, take_key_content, true, 8},
       since(8, column<&Job::used>("used_ns", "INTEGER NOT NULL DEFAULT 0")),
       since(10, column<&Job::checkpoint>("checkpoint", "INTEGER NOT NULL DEFAULT 0")),
+      {"energy_mj", "INTEGER",
+       [](SqliteRun& run, const Job& job) { run.with(job.energy.millijoules); },
+       [](SqliteRun& run, Job& job, const std::string&) -> Result<void> {
+         take(run, job.energy.millijoules);
+         return {};
+       },
+       false, 10},
+      {"unmetered_ns", "INTEGER NOT NULL DEFAULT 0",
+       [](SqliteRun& run, const Job& job) { put(run, job.energy.unmetered); },
+       [](SqliteRun& run, Job& job, const std::string&) -> Result<void> {
+         take(run, job.energy.unmetered);
+         return {};
+       },
+       false, 10},
   };
   return columns;
 }
@@ -309,6 +323,7 @@ std::span<const StoreColumn<InstanceRecord>> instance_columns() {
       column<&Instance::start>("start"),
       column<&Instance::made>("made_ns"),
       column<&Instance::gone>("gone_ns"),
+      since(10, column<&Instance::energy_mj>("energy_mj")),
   };
   return columns;
 }
@@ -379,6 +394,82 @@ std::span<const StoreColumn<LivePlan>> plan_columns() {
          return {};
        }},
       column<&Plan::ended>("ended_ns"),
+  };
+  return columns;
+}
+
+namespace {
+
+/// A sum of usage.
+template <auto member>
+constexpr StoreColumn<UsageRow> usage_sum(std::string_view name) {
+  return {name,
+          "INTEGER NOT NULL",
+          [](SqliteRun& run, const UsageRow& row) { put(run, row.sums.*member); },
+          [](SqliteRun& run, UsageRow& row, const std::string&) -> Result<void> {
+            take(run, row.sums.*member);
+            return {};
+          },
+          false,
+          1,
+          true};
+}
+
+Result<void> take_use_kind(SqliteRun& run, UsageRow& row, const std::string& place) {
+  const std::string_view word = run.text();
+  const auto* known = std::ranges::find(use_kind_names, word);
+  if (known == use_kind_names.end()) return unknown_word(place, word);
+  row.key.kind = static_cast<UseKind>(known - use_kind_names.begin());
+  return {};
+}
+
+}  // namespace
+
+std::span<const StoreColumn<UsageRow>> usage_columns() {
+  using Row = UsageRow;
+  static const StoreColumn<Row> columns[] = {
+      {"day", "INTEGER NOT NULL", [](SqliteRun& run, const Row& row) { run.with(row.key.day); },
+       [](SqliteRun& run, Row& row, const std::string&) -> Result<void> {
+         take(run, row.key.day);
+         return {};
+       }},
+      {"kind", "TEXT NOT NULL",
+       [](SqliteRun& run, const Row& row) {
+         run.with(use_kind_names[static_cast<std::size_t>(row.key.kind)]);
+       },
+       take_use_kind},
+      {"uid", "INTEGER NOT NULL",
+       [](SqliteRun& run, const Row& row) { run.with(row.key.party.uid); },
+       [](SqliteRun& run, Row& row, const std::string&) -> Result<void> {
+         row.key.party.uid = static_cast<std::uint32_t>(run.integer());
+         return {};
+       }},
+      {"gid", "INTEGER NOT NULL",
+       [](SqliteRun& run, const Row& row) { run.with(row.key.party.gid); },
+       [](SqliteRun& run, Row& row, const std::string&) -> Result<void> {
+         row.key.party.gid = static_cast<std::uint32_t>(run.integer());
+         return {};
+       }},
+      {"application", "TEXT NOT NULL",
+       [](SqliteRun& run, const Row& row) { run.with(row.key.party.application); },
+       [](SqliteRun& run, Row& row, const std::string&) -> Result<void> {
+         take(run, row.key.party.application);
+         return {};
+       }},
+      {"gpu", "TEXT NOT NULL", [](SqliteRun& run, const Row& row) { run.with(row.key.gpu); },
+       [](SqliteRun& run, Row& row, const std::string&) -> Result<void> {
+         take(run, row.key.gpu);
+         return {};
+       }},
+      column<&Row::user>("user"),
+      column<&Row::gpu_slices>("gpu_slices"),
+      usage_sum<&UsageSums::slice_time>("slice_ns"),
+      usage_sum<&UsageSums::unmetered>("unmetered_ns"),
+      usage_sum<&UsageSums::millijoules>("energy_mj"),
+      usage_sum<&UsageSums::jobs>("jobs"),
+      usage_sum<&UsageSums::attempts>("attempts"),
+      usage_sum<&UsageSums::lost>("lost"),
+      usage_sum<&UsageSums::moves>("moves"),
   };
   return columns;
 }

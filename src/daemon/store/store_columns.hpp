@@ -14,6 +14,7 @@
 #include "base/format.hpp"
 #include "control/job_record.hpp"
 #include "control/learnt_profile.hpp"
+#include "control/usage_record.hpp"
 #include "daemon/store/sqlite.hpp"
 #include "model/live_plan.hpp"
 
@@ -28,6 +29,7 @@ struct StoreColumn {
   Result<void> (*take)(SqliteRun& run, Record& record, const std::string& place) = nullptr;
   bool fixed = false;  // written with the first record and never again
   std::int64_t since = 1;
+  bool adds = false;  // what is written is added to what is there
 };
 
 using StoredCommand = std::pair<JobNumber, JobCommand>;
@@ -44,6 +46,10 @@ using StoredNumber = std::pair<std::string, std::int64_t>;
 [[nodiscard]] std::span<const StoreColumn<StoredNumber>> number_columns();
 [[nodiscard]] std::span<const StoreColumn<LearntProfile>> learnt_columns();
 [[nodiscard]] std::span<const StoreColumn<LivePlan>> plan_columns();
+[[nodiscard]] std::span<const StoreColumn<UsageRow>> usage_columns();
+
+/// Columns of the key of usage.
+inline constexpr std::size_t usage_keys = 6;
 
 /// A table. Each row has a checksum of its columns, `sum`. Where there are columns that are written
 /// once, those have another one with the key, `fixed_sum`: what a later Cleave would write in their
@@ -73,6 +79,7 @@ template <class Visit>
   next(StoreTable<StoredNumber>{"numbers", number_columns()});
   next(StoreTable<LearntProfile>{"learnt", learnt_columns(), 5, false, 2});
   next(StoreTable<LivePlan>{"plans", plan_columns(), 1, false, 9});
+  next(StoreTable<UsageRow>{"usage", usage_columns(), usage_keys, true, 10});
   return done;
 }
 
@@ -175,6 +182,25 @@ std::string upsert_statement(const StoreTable<Record>& table) {
     text += fmt::format("{} = excluded.{}, ", each.name, each.name);
   return fmt::format("{} ON CONFLICT ({}) DO UPDATE SET {}sum = excluded.sum",
                      insert_statement(table.name, table.columns), keys, text);
+}
+
+/// As upsert_statement(), but for columns that add: "SET slice_ns = usage.slice_ns +
+/// excluded.slice_ns". A row that is not what was written stays as it is.
+template <class Record>
+std::string add_statement(const StoreTable<Record>& table) {
+  std::string keys, text;
+  const auto value = [&](const auto& each) {
+    return each.adds ? fmt::format("{0}.{1} + excluded.{1}", table.name, each.name)
+                     : fmt::format("excluded.{}", each.name);
+  };
+  for (const auto& each : table.columns.first(table.keys))
+    keys += fmt::format("{}{}", keys.empty() ? "" : ", ", each.name);
+  for (const auto& each : table.columns.subspan(table.keys))
+    text += fmt::format("{} = {}, ", each.name, value(each));
+  return fmt::format("{} ON CONFLICT ({}) DO UPDATE SET {}sum = {} WHERE {}",
+                     insert_statement(table.name, table.columns), keys, text,
+                     sum_expression(table.name, table.columns, false, value),
+                     is_intact(table.name, table.columns, table.name));
 }
 
 /// "UPDATE jobs SET state = ?2, sum = row_sum('jobs', ?1, ?2) WHERE number = ?1": all that may

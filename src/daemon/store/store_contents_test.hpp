@@ -93,6 +93,7 @@ inline StoreBatch batch_of(JobNumber number, RandomRecords& any) {
   batch.events.push_back(event);
   batch.instances.emplace_back().device = fmt::format("MIG-{}", number);
   batch.settings.emplace_back(fmt::format("key {}", number), "value");
+  batch.usage.push_back(any.any_usage());
   return batch;
 }
 

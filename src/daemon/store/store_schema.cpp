@@ -26,6 +26,14 @@ std::string plan_table() {
   return "CREATE TABLE plans (" + column_definitions(plan_columns()) + ") STRICT;\n";
 }
 
+/// Came with schema 10.
+std::string usage_table() {
+  return "CREATE TABLE usage (" + column_definitions(usage_columns()) +
+         R"(, PRIMARY KEY (day, kind, uid, gid, application, gpu)
+) STRICT, WITHOUT ROWID;
+)";
+}
+
 /// Came with schema 8: no user has two jobs that were submitted with the same key.
 constexpr std::int64_t keys_since = 8;
 constexpr std::string_view key_index =
@@ -62,7 +70,7 @@ CREATE TABLE numbers ()" +
          column_definitions(number_columns()) + R"() STRICT, WITHOUT ROWID;
 INSERT INTO numbers (name, highest) VALUES ('job', 0), ('event', 0), ('batch', 0);
 )" + sum_statement("numbers", number_columns()) +
-         learnt_table() + plan_table() + std::string(key_index);
+         learnt_table() + plan_table() + usage_table() + std::string(key_index);
 }
 
 }  // namespace
@@ -122,6 +130,7 @@ Result<void> upgrade_schema(SqliteConnection& connection, std::int64_t from) {
   std::string text = "BEGIN IMMEDIATE; ";
   if (from < 2) text += learnt_table();
   if (from < 9) text += plan_table();
+  if (from < 10) text += usage_table();
   if (from < counting_since) text += "INSERT OR REPLACE INTO numbers VALUES ('batch', 0); ";
   const auto prepared = for_each_table([&](const auto& table) -> Result<void> {
     const bool was_there = from >= table.since;

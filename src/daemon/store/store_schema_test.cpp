@@ -88,7 +88,10 @@ std::string tables_of(std::int64_t version) {
          from(8,
               "CREATE UNIQUE INDEX jobs_by_key ON jobs (uid, submission_key) WHERE submission_key"
               " IS NOT NULL;"
-              "CREATE INDEX attempts_open ON attempts (job, attempt) WHERE ended_ns IS NULL;");
+              "CREATE INDEX attempts_open ON attempts (job, attempt) WHERE ended_ns IS NULL;") +
+         from(9,
+              "CREATE TABLE plans (number INTEGER PRIMARY KEY, plan TEXT NOT NULL, state TEXT NOT"
+              " NULL, ended_ns INTEGER, sum INTEGER NOT NULL DEFAULT 0) STRICT;");
 }
 
 /// A finished job, a waiting one and one that runs, as schema 1 had them.
@@ -249,6 +252,8 @@ TEST_P(EarlierSchema, IsTakenOverWhole) {
     job.spec.service.emplace().replicas = 2;
     next.commands.emplace_back(5, JobCommand{{"true"}, {}, "/"});
     next.plans.emplace_back().number = 1;
+    next.usage.emplace_back().sums.jobs = 3;
+    next.energies = {{1, {250, {}}}};
     ASSERT_TRUE((*store)->write(next, Durability::synced));
   }
   const auto after = check_store(folder_.path());
@@ -261,6 +266,11 @@ TEST_P(EarlierSchema, IsTakenOverWhole) {
   EXPECT_TRUE((*(*again)->job(5))->is_replica());
   EXPECT_EQ((*again)->load()->last_job, 5);
   EXPECT_EQ((*again)->plans(INT64_MAX, 10)->size(), 1U);
+  EXPECT_EQ((*(*again)->job(1))->energy.millijoules, 250);
+  EXPECT_EQ((*(*again)->job(2))->energy, JobEnergy{});
+  UsageQuery every;
+  every.after.day = -1;
+  EXPECT_EQ((*again)->usage(every)->front().sums.jobs, 3);
 }
 
 TEST_P(EarlierSchema, IsTakenOverWholeOrNotAtAll) {
@@ -295,7 +305,7 @@ TEST_P(EarlierSchema, WithARowThatWasAlteredIsRefusedWhereItWasSummed) {
   EXPECT_NE(refusal.find("row of number 1"), std::string::npos) << refusal;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, EarlierSchema, testing::Range<std::int64_t>(1, 9));
+INSTANTIATE_TEST_SUITE_P(All, EarlierSchema, testing::Range<std::int64_t>(1, 10));
 
 TEST_F(SchemaFile, ThatIsNewerThanThisProgramIsRefusedAndLeftAlone) {
   { ASSERT_TRUE(SqliteStore::open(folder_.path())); }

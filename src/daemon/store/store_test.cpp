@@ -415,6 +415,64 @@ TEST_P(EveryStore, HasPlansAsTheyWereWrittenNewestFirst) {
   EXPECT_EQ(*store_->plans(INT64_MAX, 1), std::vector<LivePlan>{next});
 }
 
+TEST_P(EveryStore, AddsUpWhatWasUsed) {
+  RandomRecords any(17);
+  std::map<UsageKey, UsageRow> plain;
+  for (int turn = 0; turn < 60; ++turn) {
+    StoreBatch batch;
+    std::map<UsageKey, UsageRow> more;
+    for (std::uint64_t rows = 1 + any.random.below(4); rows > 0; --rows) {
+      const UsageRow row = any.any_usage();
+      if (more.emplace(row.key, row).second) add_row(plain, row);
+    }
+    for (const auto& [key, row] : more) batch.usage.push_back(row);
+    ASSERT_TRUE(store_->write(batch, Durability::written));
+    if (turn % 10 == 0) open_again();
+  }
+  const auto read = [&](UsageQuery query) {
+    std::vector<UsageRow> all;
+    for (query.most = 7;;) {
+      const auto page = store_->usage(query);
+      EXPECT_TRUE(page) << page.error().text();
+      if (!page || page->empty()) return all;
+      all.insert(all.end(), page->begin(), page->end());
+      query.after = page->back().key;
+    }
+  };
+  std::vector<UsageRow> every, of_one, of_a_day;
+  for (const auto& [key, row] : plain) {
+    every.push_back(row);
+    if (key.kind == UseKind::jobs && key.party.uid == 1) of_one.push_back(row);
+    if (key.day == 1) of_a_day.push_back(row);
+  }
+  EXPECT_TRUE(read({}) == every);
+  EXPECT_TRUE(read({.after = {}, .uid = 1}) == of_one);
+  UsageQuery day;
+  day.after.day = day.until = 1;
+  EXPECT_TRUE(read(day) == of_a_day);
+  ASSERT_TRUE(store_->forget_usage(1));
+  std::erase_if(every, [](const UsageRow& each) { return each.key.day < 1; });
+  open_again();
+  EXPECT_TRUE(read({}) == every);
+}
+
+TEST_P(EveryStore, AddsToTheEnergyOfJobs) {
+  put_two_jobs();
+  const JobRecord before = **store_->job(2);
+  StoreBatch batch;
+  batch.energies = {{2, {500, std::chrono::seconds(1)}}, {77, {1, {}}}};
+  ASSERT_TRUE(store_->write(batch, Durability::written));
+  batch.energies = {{2, {{}, std::chrono::seconds(2)}}};
+  ASSERT_TRUE(store_->write(batch, Durability::written));
+  batch.energies = {{2, {7, {}}}};
+  ASSERT_TRUE(store_->write(batch, Durability::written));
+  open_again();
+  JobRecord after = before;
+  after.energy.add({507, std::chrono::seconds(3)});
+  EXPECT_TRUE(**store_->job(2) == after);
+  EXPECT_FALSE(*store_->job(77));
+}
+
 TEST_P(EveryStore, NeverGivesANumberAgain) {
   put_two_jobs();
   StoreBatch batch;
