@@ -64,6 +64,7 @@ class Search {
 
   RoomFound run() {
     RoomFound found;
+    drop_hopeless();
     for (most_ = 1; most_ <= limits_.moves; ++most_) {
       found.fewest = most_;
       cut_ = false;
@@ -82,6 +83,26 @@ class Search {
     return *geometries_[gpus_[gpu].kind];
   }
   [[nodiscard]] bool spent() const { return effort_ >= limits_.effort; }
+
+  /// Moves are among GPUs of one model, and change nothing of how many slices are free there.
+  void drop_hopeless() {
+    for (std::size_t kind = 0; kind < ask_.candidates.size(); ++kind) {
+      int compute = 0, memory = 0;
+      for (const RoomGpu& gpu : gpus_) {
+        if (gpu.kind != kind) continue;
+        const Geometry& rules = *geometries_[kind];
+        const PlacementSet occupied =
+            boards_[static_cast<std::size_t>(&gpu - gpus_.data())].occupied();
+        compute += rules.model().compute.value - rules.compute(occupied).value;
+        memory += rules.model().memory_slices.value - rules.memory(occupied).value;
+      }
+      for (const PlacementId placement : PlacementSet(ask_.candidates[kind])) {
+        const Profile& profile = *(*geometries_[kind])[placement].profile;
+        if (profile.compute.value > compute || profile.memory.value > memory)
+          ask_.candidates[kind].erase(placement);
+      }
+    }
+  }
 
   /// The GPUs on which to try something: of those that are alike and untouched, the first.
   std::vector<std::size_t> worth_trying(std::size_t kind) {
@@ -221,7 +242,7 @@ class Search {
 
   std::span<const Geometry* const> geometries_;
   std::span<const RoomGpu> gpus_;
-  const RoomAsk& ask_;
+  RoomAsk ask_;
   RoomLimits limits_;
   std::vector<Board> boards_;
   std::vector<std::uint32_t> touched_;  // by GPU: how often in this try

@@ -65,8 +65,8 @@ struct RoomPlan {
 
 /// How far a search goes.
 struct RoomLimits {
-  std::size_t moves = 8;           // in one plan
-  std::size_t effort = 1'000'000;  // places and GPUs looked at
+  std::size_t moves = 6;        // in one plan
+  std::size_t effort = 50'000;  // places and GPUs looked at
 };
 
 /// What came of it.
