@@ -116,6 +116,13 @@ void RunArguments::add_run_options(CommandLine& command) {
       ->check(Check::one_of({"none", "checkpoint", "all"}))
       ->default_str(may);
   command
+      .add_option("--compaction", compaction,
+                  "Move jobs to make room for one that waits: on, or "
+                  "when_waiting=TIME;gain=FACTOR;at_most=N moves/TIME per job;hours=FROM-UNTIL, "
+                  "each optional; see docs/planner.md")
+      ->check(not_empty())
+      ->default_str("off");
+  command
       .add_option("--process-start", process_start,
                   "Seconds from the start of a process until it makes progress")
       ->default_str("0");
@@ -227,6 +234,9 @@ Result<SimulationOptions> RunArguments::read_simulation(const FleetFile& of) con
   const auto stops = parse_stop_terms(checkpoint);
   if (!stops) return fail_at("--checkpoint", stops.error());
   options.stops = *stops;
+  const auto rules = parse_compaction(compaction.empty() ? "off" : compaction);
+  if (!rules) return fail_at("--compaction", rules.error());
+  options.compaction = *rules;
   const std::tuple<const char*, const std::string*, Duration*> times[] = {
       {"--process-start", &process_start, &options.process_start}};
   for (const auto& [name, text, value] : times) {
@@ -424,6 +434,7 @@ Json run_json(const SimulationOptions& options, const FleetFile& fleet, const Sc
   if (options.world.mig_switch > Duration::zero())
     json["mig_switch_s"] = in_seconds(options.world.mig_switch);
   if (options.may != MayInterrupt::all) json["may"] = name(options.may);
+  if (options.compaction) json["compaction"] = text(*options.compaction);
   return json;
 }
 
@@ -468,6 +479,8 @@ std::string run_text(const SimulationOptions& options, const FleetFile& fleet) {
         fmt::format("{} s to switch MIG on or off", in_seconds(options.world.mig_switch)));
   if (options.process_start != usual.process_start)
     said.push_back(fmt::format("processes start in {} s", in_seconds(options.process_start)));
+  if (options.compaction)
+    said.push_back(fmt::format("jobs are moved to make room ({})", text(*options.compaction)));
   if (options.forecaster != usual.forecaster)
     said.push_back(fmt::format("forecast {}", options.forecaster));
   if (options.applications)

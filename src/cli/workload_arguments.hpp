@@ -20,7 +20,8 @@ struct RunArguments {
   std::uint64_t seed = 1;
   bool json = false, timing = false, no_index = false, jitter = false;
   std::string profiles_repository, time_model, know, may = "all";
-  std::string faults, forecast = "none", reconfiguration, checkpoint = "30", process_start = "0";
+  std::string faults, forecast = "none", reconfiguration, checkpoint = "30", process_start = "0",
+                      compaction;
   std::string mig_switch = "0";
   std::string link = "spread", allocation = "off", sharing, power, power_cap, sample;
   std::vector<std::string> outages, reservations;

@@ -127,6 +127,9 @@ struct RunSummary {
   std::size_t stopping_reconfigurations = 0;  // those for which jobs on the GPU had to stop
   std::size_t restarts = 0;                   // jobs stopped by the scheduler, to start again
   std::size_t checkpoints = 0;                // jobs stopped by the scheduler, to continue later
+  /// Plans of the policy that makes room, the moves in them, and those after which the job for
+  /// which room was made had a place.
+  std::size_t compactions = 0, compaction_moves = 0, compactions_served = 0;
   std::size_t gpu_losses = 0, evictions = 0;
   std::size_t shared_starts = 0;  // starts of jobs on instances that others may share
   std::size_t offloads = 0;       // starts of jobs with part of their memory on the host

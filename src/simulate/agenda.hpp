@@ -27,7 +27,8 @@ enum class Due : std::uint8_t {
   memory_report,
   lease_changes,
   gpu_lost,
-  wake
+  wake,
+  compaction
 };
 
 /// Something that is due at a time.

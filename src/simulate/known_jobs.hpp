@@ -35,6 +35,8 @@ struct Told {
   StopTerms stops = {};
   /// The share of its work that is done, of a job that has begun.
   std::function<std::optional<double>(JobId)> progress = {};
+  /// Of a job that runs; asked where an engine is made while jobs run.
+  std::function<std::optional<Instant>(JobId)> running_since = {};
 };
 
 /// The facts of a workload's jobs.
@@ -57,6 +59,9 @@ class KnownJobs final : public JobFacts {
   [[nodiscard]] bool movable(JobId job) const override;
   [[nodiscard]] bool restartable(JobId job) const override;
   [[nodiscard]] bool saves(JobId job) const override;
+  [[nodiscard]] std::optional<Instant> running_since(JobId job) const override {
+    return told_.running_since ? told_.running_since(processes_.job_of(job)) : std::nullopt;
+  }
   [[nodiscard]] std::optional<Duration> time_on(JobId job, std::size_t kind,
                                                 int profile) const override;
   [[nodiscard]] std::optional<double> speed_on(JobId job, std::size_t kind,

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <memory>
 #include <utility>
 
 #include "base/format.hpp"
@@ -11,6 +13,7 @@
 #include "placement/gang_room.hpp"
 #include "simulate/account.hpp"
 #include "simulate/agenda.hpp"
+#include "simulate/compactor.hpp"
 #include "simulate/energy_account.hpp"
 #include "simulate/gang_runs.hpp"
 #include "simulate/job_run.hpp"
@@ -70,7 +73,8 @@ class Simulation {
         facts_(workload, rates_.table(), fleet_, request_ids_,
                spec.row->truth ? nullptr : options.applications.get(),
                {told_to(spec, options), options.may, options.seed, &requests_, options.stops,
-                [this](JobId id) { return progress_of(id); }}),
+                [this](JobId id) { return progress_of(id); },
+                [this](JobId id) { return running_since(id); }}),
         outages_(options.faults, options.seed, fleet_.size()),
         last_edge_(last_edge(options)),
         begin_(workload.jobs.empty() ? Instant{} : workload.jobs.front().arrival),
@@ -103,28 +107,15 @@ class Simulation {
     auto forecaster = make_forecaster(options_.forecaster);
     if (!forecaster) return std::unexpected(forecaster.error());
     forecaster_ = forecaster->get();
-    auto engine = Engine::make(spec_,
-                               {.fleet = fleet_,
-                                .requests = requests_,
-                                .use_index = options_.use_index,
-                                .facts = &facts_,
-                                .seed = options_.seed,
-                                .checkpoint = options_.stops.checkpoint,
-                                .kinds = has_kinds_,
-                                .reservations = options_.reservations,
-                                .gangs = asks_for_gangs(workload_)},
-                               requests_, forecaster_);
-    if (!engine) return std::unexpected(engine.error());
-    engine_ = &*engine;
+    if (const auto able = plan_compactions(); !able) return std::unexpected(able.error());
+    if (const auto made = make_engine(fleet_); !made) return std::unexpected(made.error());
     plan_outages();
     bool unsettled = false;
     while (true) {
       const Instant next = next_time();
       if (unsettled && next > now_) {
-        engine_->settle(now_, commands_);
         unsettled = false;
-        if (const auto done = carry_out_all(); !done) return std::unexpected(done.error());
-        if (!arrived_leases_.empty()) take_promises();
+        if (const auto done = settle(); !done) return std::unexpected(done.error());
         continue;
       }
       if (beyond_) return std::unexpected(*beyond_);
@@ -140,6 +131,31 @@ class Simulation {
   }
 
  private:
+  Result<void> make_engine(const Fleet& fleet) {
+    auto engine = Engine::make(spec_,
+                               {.fleet = fleet,
+                                .requests = requests_,
+                                .use_index = options_.use_index,
+                                .facts = &facts_,
+                                .seed = options_.seed,
+                                .checkpoint = options_.stops.checkpoint,
+                                .kinds = has_kinds_,
+                                .reservations = options_.reservations,
+                                .gangs = asks_for_gangs(workload_)},
+                               requests_, forecaster_);
+    if (!engine) return std::unexpected(engine.error());
+    engine_ = std::make_unique<Engine>(std::move(*engine));
+    return {};
+  }
+
+  /// All that happens at this instant has been told.
+  Result<void> settle() {
+    engine_->settle(now_, commands_);
+    if (auto done = carry_out_all(); !done) return done;
+    if (!arrived_leases_.empty()) take_promises();
+    return compactor_ ? compact_if_due() : Result<void>();
+  }
+
   static Knowledge told_to(const SchedulerSpec& spec, const SimulationOptions& options) {
     return spec.row->truth ? Knowledge() : options.know;
   }
@@ -228,6 +244,7 @@ class Simulation {
     if (!account_.open(index(id))) return;
     if (!runs_.has(id) || runs_[id].mode == RunMode::none) {
       runs_.close(id);
+      if (compactor_) compactor_->waits_no_more(id);
       return engine_->on(Cancelled{id}, now_, commands_);
     }
     finish_replica(id);
@@ -319,13 +336,14 @@ class Simulation {
     if (over_at_ && !arrivals_left()) return no_time;
     const bool agenda_counts =
         !agenda_.empty() && (arrivals_left() || running_ > endless_ || timed_left_ > 0 ||
-                             absent_ > 0 || wake_counts(agenda_.top().at));
+                             absent_ > 0 || wake_counts(agenda_.top().at) || may_compact());
     const Instant due = agenda_counts ? agenda_.top().at : no_time;
     return arrivals_left() ? std::min(due, workload_.jobs[arrived_].arrival) : due;
   }
 
   /// What is due was called off, or comes later: its true time is on the agenda then.
   bool outdated(const AgendaItem& item) {
+    if (item.due == Due::wake) return item.generation != engines_;
     const bool of_job = item.due == Due::process_ends || item.due == Due::memory_report ||
                         item.due == Due::progress_begins || item.due == Due::lease_changes;
     if (!of_job) return false;
@@ -350,6 +368,7 @@ class Simulation {
       ++summary_.events;
       observe([&] { return RunEvent{now_, RunEvent::Kind::submitted, id, {}, {}, {}}; });
       if (has_kinds_) arrives_of_kind(id);
+      if (compactor_) waits_for_room(id);
       engine_->on(Submitted{id, request_ids_[job(id).request]}, now_, commands_);
     }
     expect_commands();
@@ -439,6 +458,8 @@ class Simulation {
       case Due::wake:
         --wakes_;
         return engine_->on(Woken{}, now_, commands_);
+      case Due::compaction:
+        return;  // when all that happens now has happened
     }
   }
 
@@ -605,6 +626,7 @@ class Simulation {
     run.placement = placement;
     run.mode = mode;
     ++running_;
+    if (compactor_) compactor_->waits_no_more(processes_.job_of(id));
     if (processes_.in_gang(id)) return begin_with_others(id, begins);
     set_times(id, run, begins, process_start(gpu, mode));
     const Speed speed = rates_.alone(id, run);
@@ -932,6 +954,12 @@ class Simulation {
     return std::min(1.0, run->done + since * run->speed / all);
   }
 
+  std::optional<Instant> running_since(JobId id) const {
+    const JobRun* run = runs_.find(id);
+    if (run == nullptr || run->mode == RunMode::none) return std::nullopt;
+    return std::min(now_, run->begin);
+  }
+
   /// Its process ends or moves: what it did there in its time is for others of its application to
   /// go by. Not of one that has moved before.
   [[gnu::noinline]] void learn_pace(JobId id) {
@@ -967,6 +995,7 @@ class Simulation {
     book(id, ending);
     rest(runs_[id]);
     if (is_replica(id)) --endless_;
+    if (compactor_ && ending != Ending::finished && ending != Ending::failed) waits_for_room(id);
   }
 
   /// The job's only process ends, or all of them do: what it did, and what of that is kept.
@@ -1208,6 +1237,7 @@ class Simulation {
     gangs_.leaves(gang);
     if (id != job) runs_.close(id);
     if (over && !account_.open(index(job))) runs_.close(job);
+    if (over && compactor_ && account_.open(index(job))) waits_for_room(job);
   }
 
   // GPUs that come and go.
@@ -1494,6 +1524,7 @@ class Simulation {
   }
 
   Result<void> carry_out(const RejectJob& what) {
+    if (compactor_) compactor_->waits_no_more(what.job);
     account_.rejected(index(what.job), what.reason);
     other_ends(what.job);
     std::erase(arrived_leases_, what.job);
@@ -1503,6 +1534,7 @@ class Simulation {
   }
 
   Result<void> carry_out(const FailJob& what) {
+    if (compactor_) compactor_->waits_no_more(what.job);
     account_.failed(index(what.job));
     other_ends(what.job);
     if (gangs_.find(what.job) == nullptr) runs_.close(what.job);
@@ -1522,7 +1554,7 @@ class Simulation {
   }
 
   Result<void> carry_out(const WakeAt& what) {
-    agenda_.push({std::max(now_, what.time), 0, 0, Due::wake});
+    agenda_.push({std::max(now_, what.time), 0, engines_, Due::wake});
     ++wakes_;
     return {};
   }
@@ -1530,6 +1562,113 @@ class Simulation {
   /// `event` makes it, where there is somebody to tell.
   void observe(const auto& event) {
     if (options_.observer != nullptr) options_.observer->on(event());
+  }
+
+  // Moves that make room for a job that waits.
+
+  Result<void> plan_compactions() {
+    if (!options_.compaction) return {};
+    if (spec_.row->furnishes || spec_.row->whole_gpus)
+      return fail(ErrorKind::bad_usage, "compaction",
+                  fmt::format("scheduler '{}' keeps a layout of its own", shown(spec_.text)),
+                  "choose another scheduler, or leave compaction off");
+    if (fleet_.hosts().size() > 1)
+      return fail(ErrorKind::bad_usage, "compaction",
+                  "it does not know what the hosts of several nodes have room for",
+                  "leave out what nodes have, or compaction");
+    compactor_.emplace(*options_.compaction, keeps_order(spec_),
+                       CompactedWorld{workload_, processes_, fleet_, world_, rates_, runs_, facts_,
+                                      requests_, options_.stops, options_.process_start,
+                                      options_.reconfiguration, options_.reservations});
+    return {};
+  }
+
+  void waits_for_room(JobId id) {
+    compactor_->waits(id, now_);
+    in_vain_ = false;
+  }
+
+  /// Whether a look at the fleet could change anything, though nothing else is to come.
+  bool may_compact() const { return compactor_ && !in_vain_ && running_ > 0; }
+
+  Result<void> compact_if_due() {
+    if (const auto due = compactor_->due(); due && *due <= now_)
+      if (auto done = compact(); !done) return done;
+    const auto next = compactor_->due();
+    if (!next || next == next_look_) return {};
+    next_look_ = next;
+    agenda_.push({std::max(now_, *next), 0, 0, Due::compaction});
+    return {};
+  }
+
+  /// Moves jobs if the policy says so. To the engine they move by themselves: it is made anew, and
+  /// hears of the job that is to have the room before any other that waits.
+  Result<void> compact() {
+    const auto plan = compactor_->look(*engine_, now_);
+    in_vain_ = !plan;
+    if (!plan) return {};
+    Fleet fleet = fleet_of_now(fleet_, world_);
+    for (const SimulatedGpu& gpu : world_.gpus()) hold_all(fleet, gpu);
+    for (const Compactor::Move& move : plan->moves)
+      if (auto done = make_move(move, fleet); !done) return done;
+    ++summary_.compactions;
+    summary_.compaction_moves += plan->moves.size();
+    if (auto made = make_engine_anew(plan->job); !made) return made;
+    summary_.compactions_served += compactor_->waits(plan->job) ? 0 : 1;
+    return tell_queue(compactor_->queue(), plan->job);
+  }
+
+  void hold_all(Fleet& fleet, const SimulatedGpu& gpu) const {
+    const auto id = static_cast<GpuId>(&gpu - world_.gpus().data());
+    for (const PlacementId placement : fleet[id].idle - gpu.idle) fleet.hold(id, placement);
+  }
+
+  Result<void> make_move(const Compactor::Move& move, Fleet& fleet) {
+    const PlacementSet idle = fleet[move.to].idle;
+    if (!idle.contains(move.to_placement)) {
+      for (const PlacementId each : fleet.destroys(fleet[move.to], move.to_placement))
+        if (auto done = carry_out(DestroyInstance{move.to, each}); !done) return done;
+      if (auto done = carry_out(CreateInstance{move.to, move.to_placement}); !done) return done;
+    }
+    fleet.hold(move.to, move.to_placement);
+    fleet.release(move.from, move.from_placement);
+    if (!move.by_checkpoint) return carry_out(MigrateJob{move.job, move.to, move.to_placement});
+    if (auto done = carry_out(CheckpointJob{move.job}); !done) return done;
+    return carry_out(StartJob{move.job, move.to, move.to_placement});
+  }
+
+  /// With what runs told, and one of the jobs that wait.
+  Result<void> make_engine_anew(JobId first) {
+    std::vector<Event> events;
+    for (std::size_t i = 0; i < fleet_.size(); ++i) {
+      const auto gpu = static_cast<GpuId>(i);
+      if (world_[gpu].absent) events.emplace_back(GpuLost{gpu});
+      for (const JobId id : rates_.jobs_on(gpu))
+        events.emplace_back(Adopted{id, engine_->request_of(processes_.job_of(id)), gpu,
+                                    seen_placement(runs_[id])});
+    }
+    for (const JobId job : compactor_->queue()) wanted_[job] = engine_->request_of(job);
+    auto fleet = std::make_unique<Fleet>(fleet_of_now(fleet_, world_));
+    if (auto made = make_engine(*fleet); !made) return made;
+    fleet_of_engine_ = std::move(fleet);
+    ++engines_;
+    wakes_ = 0;
+    for (const Event& event : events) engine_->on(event, now_, commands_);
+    for (const Event& event : events)
+      if (const auto* adopted = std::get_if<Adopted>(&event))
+        if (leases_.has(adopted->job)) lease_changes(adopted->job);
+    engine_->on(Submitted{first, wanted_.at(first)}, now_, commands_);
+    engine_->settle(now_, commands_);
+    return carry_out_all();
+  }
+
+  /// The others that wait.
+  Result<void> tell_queue(const std::vector<JobId>& queue, JobId but) {
+    for (const JobId job : queue)
+      if (job != but) engine_->on(Submitted{job, wanted_.at(job)}, now_, commands_);
+    wanted_.clear();
+    engine_->settle(now_, commands_);
+    return carry_out_all();
   }
 
   // The end.
@@ -1619,7 +1758,9 @@ class Simulation {
   EnergyAccount energy_;
   SlicesHeld held_;
   Forecaster* forecaster_ = nullptr;
-  Engine* engine_ = nullptr;
+  std::unique_ptr<Fleet> fleet_of_engine_;  // of one that was made while jobs ran
+  std::unique_ptr<Engine> engine_;
+  std::optional<Compactor> compactor_;
   Agenda agenda_;
   std::vector<Command> commands_;
   ServiceWatch services_;
@@ -1642,6 +1783,10 @@ class Simulation {
   std::vector<Instant> stopped_at_;    // by GPU, when a job last had to stop; empty: nowhere yet
   std::optional<Error> beyond_;  // a job that became so slow that the clock does not reach its end
   std::size_t arrived_ = 0, running_ = 0, absent_ = 0, wakes_ = 0, steps_ = 0;
+  std::uint32_t engines_ = 0;          // made after the first; wake-ups are of one
+  std::optional<Instant> next_look_;   // on the agenda, for a compaction
+  bool in_vain_ = false;               // the last look led to nothing, and no job came since
+  std::map<JobId, RequestId> wanted_;  // by jobs that wait, while an engine is made
   RunSummary summary_;
 };
 

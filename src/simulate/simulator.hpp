@@ -18,6 +18,11 @@
 // so it does when the job ends before. A second move takes over from the first. Until then, too,
 // what is lost with a GPU is what has been moved there.
 //
+// Compaction: where options ask for it, a policy (planner/compaction_policy.hpp) looks at the fleet
+// when all of an instant is decided, and moves jobs to make room for one that has waited. The
+// engine is then made anew and told of what runs; the job that the room is for is told of before
+// the others that wait.
+//
 // Memory: a job whose memory grows dies in the first iteration that needs more than its instance
 // has, and so does, at once, one that is started where its table of speeds or its request says that
 // it does not fit. A job that begins on an instance that others share has what they leave of its
@@ -31,6 +36,7 @@
 #include "base/result.hpp"
 #include "engine/engine.hpp"
 #include "forecast/time/application_times.hpp"
+#include "model/compaction_rules.hpp"
 #include "model/fleet_file.hpp"
 #include "model/gpu_reservation.hpp"
 #include "model/job.hpp"
@@ -64,6 +70,8 @@ struct SimulationOptions {
   MayInterrupt may = MayInterrupt::all;
   FaultPlan faults = {};
   std::vector<GpuReservation> reservations = {};  // made beforehand; those of a GPU do not overlap
+  /// Jobs are moved to make room for one that waits; empty: they are not.
+  std::optional<CompactionRules> compaction = {};
   WorldTerms world = {};
   RunObserver* observer = nullptr;
   std::vector<JobOutcome>* outcomes = nullptr;  // by job, filled when the run has ended

@@ -63,6 +63,7 @@ const RunSetting settings[] = {
     {"reconfiguration", &cli::RunArguments::reconfiguration, ""},
     {"process-start", &cli::RunArguments::process_start, ""},
     {"mig-switch", &cli::RunArguments::mig_switch, "5"},
+    {"compaction", &cli::RunArguments::compaction, ""},
     {"link", &cli::RunArguments::link, "spread", "off", "spread|together|off"},
     {"allocation", &cli::RunArguments::allocation, "measured", "", "measured|off"},
     {"sharing", &cli::RunArguments::sharing, ""},
