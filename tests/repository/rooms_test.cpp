@@ -33,6 +33,7 @@ constexpr Room house[] = {
     // Nothing above this line touches the world.
     {"device", "base model", ""},
     {"nvmlsim", "base model graph physics", ""},
+    {"smi", "base model device nvmlsim/monitors_abi.hpp", ""},
     {"cudatrace", "", ""},  // it is loaded into other people's programs
     {"simulate", "base model graph physics forecast placement planner engine", "zlib.h"},  // tests
     {"runner", "base model physics nvmlsim/sim_node.hpp", ""},
