@@ -4,6 +4,7 @@
 
 #include "api/plan_documents.hpp"
 #include "api/time_text.hpp"
+#include "api/usage_documents.hpp"
 #include "base/format.hpp"
 #include "base/record_json.hpp"
 #include "base/text.hpp"
@@ -400,6 +401,44 @@ Error read_error(int status, std::string_view body) {
   if (error.message.empty())
     error.message = fmt::format("the daemon answered with status {}", status);
   return error;
+}
+
+Json to_json(const ApiUsage& usage) {
+  return record_json<AnswerForm>(usage);
+}
+Result<std::vector<ApiUsage>> read_usage(const Json& document, const std::string& place) {
+  return read_list<ApiUsage>(document, place, "usage");
+}
+
+Result<std::vector<UsageBy>> parse_usage_by(std::string_view text, const std::string& place) {
+  std::vector<UsageBy> all;
+  for (const std::string_view word : split(text, ',')) {
+    if (text.empty()) break;
+    const auto* known = std::ranges::find(usage_by_names, word);
+    if (known == usage_by_names.end())
+      return fail(ErrorKind::bad_input, place, fmt::format("'{}' is not known", shown(word)),
+                  fmt::format("there are: {}", fmt::join(usage_by_names, ", ")));
+    const auto by = static_cast<UsageBy>(known - usage_by_names.begin());
+    if (std::ranges::find(all, by) != all.end())
+      return fail(ErrorKind::bad_input, place, fmt::format("'{}' is given twice", word),
+                  "name each once");
+    all.push_back(by);
+  }
+  return all;
+}
+
+std::string day_text(std::int64_t day) {
+  // Beyond what an instant can hold there is nothing to be shown.
+  const auto most = std::chrono::floor<std::chrono::days>(Instant::max()).time_since_epoch();
+  const auto within = std::clamp<std::int64_t>(day, 0, most.count());
+  const Instant at{std::chrono::days(within)};
+  return utc_text(at).substr(0, 10);
+}
+
+std::optional<std::int64_t> parse_day(std::string_view text) {
+  const auto at = parse_utc_text(fmt::format("{}T00:00:00Z", text));
+  if (!at) return std::nullopt;
+  return std::chrono::floor<std::chrono::days>(*at).time_since_epoch().count();
 }
 
 }  // namespace cleave

@@ -87,7 +87,8 @@ struct ApiJob {
   std::optional<Instant> promised_at, idle_since;
   bool idle_measured = false;
   std::optional<MiB> memory;     // the most that was reported as held
-  std::optional<double> energy;  // J; not measured yet
+  std::optional<double> energy;  // J
+  Duration unmetered{};          // while it ran and no counter of its GPU was read
   std::optional<std::string> application, ran_on;
   // In the answer about a single job only.
   std::optional<std::string> why_size;
@@ -123,6 +124,7 @@ struct ApiInstance : ApiPlace {
   std::string owner;  // ours, foreign, half-made, unknown
   std::vector<std::int64_t> jobs, processes;
   std::optional<MiB> used, total;
+  std::optional<double> energy = {};  // J
   friend bool operator==(const ApiInstance&, const ApiInstance&) = default;
 };
 [[nodiscard]] Json to_json(const ApiInstance& instance);
@@ -133,7 +135,7 @@ struct ApiGpu {
   std::string uuid, model;
   bool managed = false, mig = false, drained = false, lost = false;
   std::string trouble;
-  std::optional<double> power_w;
+  std::optional<double> power_w, energy;
   std::string layout;  // as people write it
   std::vector<ApiInstance> instances;
   friend bool operator==(const ApiGpu&, const ApiGpu&) = default;
@@ -363,7 +365,14 @@ inline constexpr auto fields_of<ApiJob> = std::tuple{
           {.help = "Its application, whose jobs have one profile of performance"}),
     field("ran_on", &ApiJob::ran_on,
           {.help = "Profile on which its latest attempt runs or ran; `none`: a whole GPU"}),
-    field("energy_j", &ApiJob::energy, {.help = "Always null: energy is not measured yet"}),
+    field("energy_j", &ApiJob::energy,
+          {.help = "Joules that it has used of its GPUs, of all attempts and processes "
+                   "(docs/energy.md); null while no counter was read"}),
+    field("unmetered_s", &ApiJob::unmetered,
+          {.help = "Seconds for which it had an instance or a GPU of which no counter was read, "
+                   "those of all its processes together",
+           .least = 0,
+           .use = FieldUse::whole}),
     field("history", &ApiJob::history,
           {.help = "Its latest attempts, oldest first; of a job of several places those of its "
                    "first process",
@@ -390,6 +399,9 @@ inline constexpr auto fields_of<ApiInstance> = std::tuple_cat(
                .least = 1}),
         field("used_mib", &ApiInstance::used, {.help = "Memory in use", .least = 0}),
         field("total_mib", &ApiInstance::total, {.help = "Memory of the instance", .least = 0}),
+        field("energy_j", &ApiInstance::energy,
+              {.help = "Joules that jobs have used there since it was made; null where none is "
+                       "known"}),
         field(
             "processes", &ApiInstance::processes,
             {.help =
@@ -410,6 +422,9 @@ inline constexpr auto fields_of<ApiGpu> = std::tuple{
     field("lost", &ApiGpu::lost, {.help = "Whether the driver has lost it"}),
     field("trouble", &ApiGpu::trouble, {.help = "What is wrong with it, in words; may be empty"}),
     field("power_w", &ApiGpu::power_w, {.help = "Power drawn now"}),
+    field("energy_j", &ApiGpu::energy,
+          {.help = "Joules that its counter shows, since its driver was loaded; null where it has "
+                   "none"}),
     field("layout", &ApiGpu::layout, {.help = "Its instances: 4g.20gb@0,2g.10gb@4"}),
     field("instances", &ApiGpu::instances, {.help = "The same in full, by start"}),
 };

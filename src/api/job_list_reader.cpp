@@ -21,6 +21,7 @@ struct FieldOps {
   bool may_be_null = false;
   bool (*text)(void* record, std::string& value) = nullptr;
   bool (*number)(void* record, std::int64_t value) = nullptr;
+  bool (*real)(void* record, double value) = nullptr;  // of a number without bounds
   bool (*flag)(void* record, bool value) = nullptr;
   /// Begins the record inside, whose rows are `inside`.
   void* (*open)(void* record) = nullptr;
@@ -66,6 +67,11 @@ FieldOps ops_of() {
     };
   } else if constexpr (info.kind == FieldKind::integer) {
     ops.number = take_number<Record, row, One>;
+  } else if constexpr (info.kind == FieldKind::number && !info.has_least() && !info.has_most()) {
+    ops.real = [](void* record, double value) {
+      value_of<Record, row>(record) = value;
+      return true;
+    };
   } else if constexpr (info.kind == FieldKind::text) {
     ops.text = [](void* record, std::string& value) {
       value_of<Record, row>(record) = std::move(value);
@@ -142,14 +148,18 @@ class JobListReader {
   }
   bool number_integer(std::int64_t value) {
     const FieldOps* field = field_here();
-    return field != nullptr && field->number != nullptr && value <= largest_read_here &&
-           value >= -largest_read_here && field->number(open_.back().record, value);
+    if (field == nullptr || value > largest_read_here || value < -largest_read_here) return false;
+    if (field->real != nullptr) return field->real(open_.back().record, static_cast<double>(value));
+    return field->number != nullptr && field->number(open_.back().record, value);
   }
   bool number_unsigned(std::uint64_t value) {
     return value <= static_cast<std::uint64_t>(largest_read_here) &&
            number_integer(static_cast<std::int64_t>(value));
   }
-  bool number_float(double, const std::string&) { return false; }
+  bool number_float(double value, const std::string&) {
+    const FieldOps* field = field_here();
+    return field != nullptr && field->real != nullptr && field->real(open_.back().record, value);
+  }
   bool binary(Json::binary_t&) { return false; }
   bool string(std::string& value) {
     const FieldOps* field = field_here();

@@ -22,7 +22,7 @@ AddCommand add_gpu, add_layout, add_place, add_admit, add_plan, add_simulate, ad
     add_profiles_command, add_gpus, add_instances, add_create, add_destroy, add_gpu_layout, add_mig,
     add_sim_node, add_doctor, add_health, add_probe, add_submit, add_ps, add_show, add_logs,
     add_wait, add_cancel, add_purge, add_top, add_events, add_drain, add_undrain, add_pause,
-    add_resume, add_scheduler, add_apply, add_plans, add_completion, add_man;
+    add_resume, add_scheduler, add_apply, add_plans, add_usage, add_completion, add_man;
 
 namespace {
 
@@ -50,7 +50,8 @@ constexpr AddCommand* commands[] = {add_gpu,        add_layout,
                                     add_undrain,    add_pause,
                                     add_resume,     add_scheduler,
                                     add_apply,      add_plans,
-                                    add_completion, add_man};
+                                    add_usage,      add_completion,
+                                    add_man};
 
 /// Whether the command is given words that are another program's.
 bool takes_a_command(int argc, char** argv) {

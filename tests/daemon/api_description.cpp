@@ -4,6 +4,7 @@
 
 #include "api/documents.hpp"
 #include "api/plan_documents.hpp"
+#include "api/usage_documents.hpp"
 #include "base/format.hpp"
 #include "engine/scheduler.hpp"
 
@@ -40,6 +41,7 @@ const std::vector<Described>& all_described() {
       {"Plan", field_infos<LivePlan>},
       {"FleetGpu", field_infos<ApiFleetGpu>},
       {"FleetWork", field_infos<ApiFleetWork>},
+      {"Usage", field_infos<ApiUsage>},
   };
   return all;
 }

@@ -311,6 +311,36 @@ TEST(Service, OthersJobsExistNowhere) {
   EXPECT_FALSE(events.empty()) << "but those of the GPUs";
 }
 
+TEST(Service, WhatWasUsedIsForItsUserAndOperators) {
+  ServiceStand stand;
+  Json job = Json::parse(plain_job);
+  job["application"] = "resnet";
+  stand.jobs().plan({1, 1}, runs_for(std::chrono::seconds(20)));
+  EXPECT_EQ(stand.ask(ada(), "POST", "/v1/jobs", job.dump()).json()["id"], 1);
+  stand.run(std::chrono::seconds(60));
+  const auto used = [&](std::uint32_t uid, const std::string& query) {
+    return stand.ask(uid, "GET", "/v1/usage" + query).json()["usage"];
+  };
+  const Json own = used(ada(), "?by=user,application");
+  ASSERT_EQ(own.size(), 1U);
+  EXPECT_EQ(own[0]["whose"], "jobs");
+  EXPECT_EQ(own[0]["uid"], ada());
+  EXPECT_EQ(own[0]["application"], "resnet");
+  EXPECT_EQ(own[0]["day"], nullptr);
+  EXPECT_EQ(own[0]["jobs"], 1);
+  EXPECT_NEAR(own[0]["slice_hours"].get<double>(), 20.0 / 3600, 1.0 / 3600);
+  EXPECT_EQ(used(bob, ""), Json::array());
+  const Json all = used(0, "?by=&user=all");
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all[1]["whose"], "idle");
+  EXPECT_EQ(used(0, ""), Json::array()) << "own by default";
+  EXPECT_EQ(used(0, fmt::format("?by=user,application&user={}", ada())), own);
+  EXPECT_EQ(used(ada(), "?since=1970-01-01&until=1970-01-01"), Json::array());
+  EXPECT_EQ(stand.ask(bob, "GET", "/v1/usage?user=all").response->status, 403);
+  EXPECT_EQ(stand.ask(bob, "GET", "/v1/usage?by=uid").response->status, 400);
+  EXPECT_EQ(stand.ask(bob, "GET", "/v1/usage?since=today").response->status, 400);
+}
+
 TEST(Service, WhatJobsTaughtIsForTheirUserAndOperators) {
   ServiceStand stand;
   Json job = Json::parse(plain_job);

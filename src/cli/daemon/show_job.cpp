@@ -117,6 +117,18 @@ std::string prediction_text(const ApiJob& job) {
                             error > 0 ? "long" : "short");
 }
 
+/// "1.24 kJ; nothing is known of 12 s"
+std::string energy_text(const ApiJob& job) {
+  if (!job.energy) return {};
+  const double kilojoules = *job.energy / 1000;
+  std::string text = kilojoules < 1      ? fmt::format("{:.1f} J", *job.energy)
+                     : kilojoules < 3600 ? fmt::format("{:.2f} kJ", kilojoules)
+                                         : fmt::format("{:.2f} kWh", kilojoules / 3600);
+  if (job.unmetered > Duration{})
+    text += fmt::format("; that of {} is not known", human(job.unmetered));
+  return text;
+}
+
 /// What its latest attempt is heading for.
 std::string warning_text(const ApiJob& job) {
   if (job.history.empty() || !job.history.back().too_large) return {};
@@ -171,6 +183,7 @@ void print_job(const ApiJob& job, Instant now) {
   line("asked for", visible(job.asked));
   if (job.asks_now != job.asked && job.attempts > 1) line("asks now for", visible(job.asks_now));
   if (job.memory) line("memory", fmt::format("{} as last reported", memory_text(*job.memory)));
+  line("energy", energy_text(job));
   line("warning", warning_text(job));
   line("user", job.user.empty() ? fmt::format("{}", job.uid) : visible(job.user));
   line("command", as_typed(job.command));

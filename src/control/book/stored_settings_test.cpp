@@ -39,6 +39,22 @@ TEST(StoredSettings, KeysStayAsEarlierVersionsWroteThem) {
   EXPECT_STREQ(scheduler_key, "scheduler");
 }
 
+TEST(StoredSettings, AMeterIsReadAsItWasWritten) {
+  const MeterReading reading{
+      std::uint64_t{1} << 63, Instant{Duration{1'700'000'000'000'000'001}}, {}};
+  EXPECT_EQ(meter_key("GPU-1"), "meter GPU-1");
+  EXPECT_EQ(meter_text(reading), "9223372036854775808 1700000000000000001");
+  MeterReading none = reading;
+  none.millijoules.reset();
+  const StoredSettings all = parse_settings({{meter_key("GPU-1"), meter_text(reading)},
+                                             {meter_key("GPU-2"), meter_text(none)},
+                                             {meter_key("GPU-3"), "12"},
+                                             {meter_key("GPU-4"), "-12 5"},
+                                             {meter_key("GPU-5"), "12 soon"},
+                                             {meter_key("GPU-6"), "1e3 5"}});
+  EXPECT_EQ(all.meters, (std::map<std::string, MeterReading>{{"GPU-1", reading}, {"GPU-2", none}}));
+}
+
 TEST(StoredSettings, WhatIsNotANeedIsLeftOut) {
   const StoredSettings none = parse_settings({{"need 1000 resnet", "much"},
                                               {"need resnet", "7"},

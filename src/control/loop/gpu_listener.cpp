@@ -165,12 +165,13 @@ void GpuListener::hear_counts(const GpuNews& news, const LookAtGpu& asked) {
     if (attempt == nullptr || !attempt->busy.is_in(news.number)) continue;
     const auto counted = std::ranges::find(news.counted, each.device, &CountedDevice::device);
     const bool told = counted != news.counted.end();
-    if (told) {
-      attempt->busy.hear(counted->shares, clock_.steady());
-    } else {
+    if (!told) {
       attempt->busy.interrupt();
+      hear_of_activity(place, std::nullopt);
+    } else {
+      attempt->busy.hear(counted->shares, clock_.steady());
+      if (counted->shares) hear_of_activity(place, counted->shares->sm_activity);
     }
-    if (told && counted->shares) hear_of_activity(place, counted->shares->sm_activity);
     if (attempt != counted_attempt(place)) continue;
     if (told) {
       hear_of_work(*attempt, counted->shares);

@@ -443,24 +443,29 @@ TEST_F(CountingTest, AnAttemptIsCountedFromOneLookToTheNext) {
   EXPECT_EQ(look(), "MIG-1 anew") << "there is a gap";
 }
 
-TEST_F(CountingTest, OnlyWhatMayTeachIsCounted) {
+/// Energy goes by it, whatever the job may teach.
+TEST_F(CountingTest, EachPlaceWithAJobIsCountedOnce) {
   job.record.spec.application.reset();
-  EXPECT_EQ(look(), "");
-  counted({});
-  job.record.spec.application = "resnet";
   attempt.watched = false;
-  EXPECT_EQ(look(), "");
-  counted({});
-  attempt.watched = true;
   attempt.record.began.reset();
   EXPECT_EQ(look(), "") << "its instance is idle yet";
   counted({});
   attempt.record.began = Instant{} + 1s;
   EXPECT_EQ(look(), "MIG-1 anew");
   counted({{"MIG-1", {}}});
-  node_.add_attempt(node_.add_job(2), large);
-  EXPECT_EQ(look(), "") << "it is not alone";
+  EXPECT_FALSE(attempt.activity) << "nothing is known of it yet";
+  EXPECT_EQ(look(), "MIG-1 on");
+  counted({{"MIG-1", BusyShares{0.5, {}, {}, {}}}});
+  EXPECT_EQ(attempt.activity, 0.5);
+  LiveAttempt& beside = node_.add_attempt(node_.add_job(2), large);
+  EXPECT_EQ(look(), "MIG-1 on");
+  counted({{"MIG-1", BusyShares{0.25, {}, {}, {}}}});
+  EXPECT_EQ(attempt.activity, 0.25);
+  EXPECT_EQ(beside.activity, 0.25);
+  EXPECT_EQ(look(), "MIG-1 on");
   counted({});
+  EXPECT_FALSE(attempt.activity) << "it is not counted any more";
+  EXPECT_FALSE(beside.activity);
 }
 
 TEST_F(CountingTest, WhatWasAskedForAnotherIsNotItsOwn) {

@@ -39,14 +39,10 @@ void UseKeeper::read(GpuId id) {
     const Duration time = recalled ? now.at - meter.last->at : *now.steady - *meter.last->steady;
     // Where the clock was set back while no daemon ran, nobody knows how long that was.
     if (time > Duration::zero() && time <= longest_split) {
-      MeteredTime metered{gpu.identity->uuid,
-                          &model,
-                          now.at - time,
-                          now.at,
-                          step.energy,
-                          meter.idle,
-                          tenancies_of(node_, id, recalled),
-                          foreign_on(node_, id)};
+      std::vector<Tenancy> tenancies = tenancies_of(node_, id, recalled);
+      std::vector<ForeignUse> foreign = foreign_on(gpu, tenancies);
+      MeteredTime metered{gpu.identity->uuid, &model,     now.at - time,        now.at,
+                          step.energy,        meter.idle, std::move(tenancies), std::move(foreign)};
       if (const auto idle = idle_power(metered); idle && !recalled)
         meter.idle = metered.idle = std::min(*idle, meter.idle.value_or(*idle));
       meter.unnoted.add(divide_use(metered));

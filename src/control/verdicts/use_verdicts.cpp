@@ -237,20 +237,21 @@ std::vector<Tenancy> tenancies_of(const NodeState& node, GpuId id, bool all) {
   return found;
 }
 
-std::vector<ForeignUse> foreign_on(const NodeState& node, GpuId id) {
-  const ManagedGpu& gpu = node.gpu(id);
+std::vector<ForeignUse> foreign_on(const ManagedGpu& gpu, const std::vector<Tenancy>& tenancies) {
   std::vector<ForeignUse> found;
   if (!gpu.observation) return found;
-  const auto vacant = [&](std::optional<PlacementId> at) { return !node.occupied(id, at); };
+  const auto has_tenant = [&](const std::string& device) {
+    return std::ranges::find(tenancies, device, &Tenancy::device) != tenancies.end();
+  };
   if (!gpu.observation->mig) {
-    if (vacant(std::nullopt) && !gpu.observation->processes.empty())
+    if (!has_tenant(gpu.identity->uuid) && !gpu.observation->processes.empty())
       found.push_back({gpu.geometry().model().compute.value, true});
     return found;
   }
   for (const ObservedInstance& each : gpu.observation->instances) {
     if (!each.placement) continue;
     const bool ours = each.owner == Ownership::ours;
-    if (ours && (each.processes.empty() || !vacant(each.placement))) continue;
+    if (ours && (each.processes.empty() || has_tenant(each.device))) continue;
     found.push_back(
         {gpu.geometry()[*each.placement].profile->compute.value, !each.processes.empty()});
   }

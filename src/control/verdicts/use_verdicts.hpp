@@ -59,7 +59,8 @@ struct MeterStep {
 /// What runs on the GPU, or has since the last reading; `all`: also attempts whose instances have
 /// not been observed yet.
 [[nodiscard]] std::vector<Tenancy> tenancies_of(const NodeState& node, GpuId gpu, bool all);
-/// As observed last.
-[[nodiscard]] std::vector<ForeignUse> foreign_on(const NodeState& node, GpuId gpu);
+/// As observed last; where a tenant is or was, processes are the tenant's.
+[[nodiscard]] std::vector<ForeignUse> foreign_on(const ManagedGpu& gpu,
+                                                 const std::vector<Tenancy>& tenancies);
 
 }  // namespace cleave

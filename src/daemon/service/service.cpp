@@ -45,6 +45,7 @@ std::span<const Service::Route> Service::table() {
       {{"POST", "/v1/jobs/{job}/purge", everyone}, &Service::purge_job},
       {{"GET", "/v1/jobs/{job}/logs", everyone}, &Service::logs},
       {{"POST", "/v1/purge", everyone}, &Service::purge},
+      {{"GET", "/v1/usage", everyone}, &Service::usage},
       {{"GET", "/v1/profiles", everyone}, &Service::list_profiles},
       {{"GET", "/v1/gpus", everyone}, &Service::list_gpus},
       {{"GET", "/v1/instances", everyone}, &Service::list_instances},

@@ -129,6 +129,8 @@ class Service {
   void wait_for_job(const ApiCallPtr& call);
   void cancel_job(const ApiCallPtr& call);
   void logs(const ApiCallPtr& call);
+  // service_usage.cpp
+  void usage(const ApiCallPtr& call);
   // service_purge.cpp
   void purge(const ApiCallPtr& call);
   void purge_job(const ApiCallPtr& call);
@@ -163,6 +165,8 @@ class Service {
   [[nodiscard]] bool event_piece(struct EventListing& listing);
   [[nodiscard]] bool purge_some(struct PurgeWalk& walk);
   [[nodiscard]] bool purge_piece(struct PurgeWalk& walk);
+  [[nodiscard]] std::shared_ptr<struct UsageListing> usage_question(const ApiCallPtr& call);
+  [[nodiscard]] bool usage_piece(struct UsageListing& listing);
   [[nodiscard]] bool profile_piece(struct ProfileListing& listing);
   /// Whose things a query is about that names a user, a uid or `all`, or nobody: the client's own.
   /// The inner one is empty for all users; the outer one where the query was refused.

@@ -332,11 +332,12 @@ Result<std::vector<ApiProcess>> Service::process_views(const JobRecord& job,
   return views;
 }
 
-/// What is known of an unfinished job beside its record.
+/// What is known of a job beside its record.
 void Service::add_what_runs(ApiJob& view) {
   add_expected_end(view, doors_.control.expected_end_of(view.id));
   add_service(view, doors_.control.service(view.id));
   add_lease(view, doors_.control.lease(view.id));
+  add_energy(view, doors_.control.unwritten_energy(view.id));
 }
 
 void Service::reply_with_job(const ApiCallPtr& call, JobNumber number, std::string result,

@@ -103,4 +103,13 @@ std::optional<std::uint32_t> UserBook::gid_of(const std::string& group) {
   return entry.gr_gid;
 }
 
+std::string UserBook::group_name(std::uint32_t gid) {
+  struct group entry {};
+  std::vector<char> room;
+  if (look_up(entry, room, [gid](auto... rest) { return ::getgrgid_r(gid, rest...); }) !=
+      LookUp::found)
+    return fmt::format("{}", gid);
+  return entry.gr_name;
+}
+
 }  // namespace cleave

@@ -32,6 +32,8 @@ class UserBook {
   [[nodiscard]] Result<JobOwner> owner_now(const JobOwner& owner, Duration now);
   [[nodiscard]] static std::optional<std::uint32_t> uid_of(const std::string& name);
   [[nodiscard]] static std::optional<std::uint32_t> gid_of(const std::string& group);
+  /// Its number where the system knows no name.
+  [[nodiscard]] static std::string group_name(std::uint32_t gid);
 
  private:
   struct Entry {

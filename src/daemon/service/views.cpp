@@ -54,10 +54,18 @@ ApiInstance instance_view(const GpuStatus& gpu, const ObservedInstance& seen,
     view.used = rounded_mebibytes(seen.memory->used_bytes);
     view.total = rounded_mebibytes(seen.memory->total_bytes);
   }
+  if (const auto used = gpu.energies.find(seen.device); used != gpu.energies.end())
+    view.energy = static_cast<double>(used->second) / 1000;
   return view;
 }
 
 }  // namespace
+
+void add_energy(ApiJob& view, const JobEnergy& energy) {
+  if (energy.millijoules)
+    view.energy = view.energy.value_or(0) + static_cast<double>(*energy.millijoules) / 1000;
+  view.unmetered += energy.unmetered;
+}
 
 ApiJob job_view(const JobRecord& job, const AttemptRecord* attempt, const GpuIndexOf& index_of) {
   ApiJob view;
@@ -90,6 +98,7 @@ ApiJob job_view(const JobRecord& job, const AttemptRecord* attempt, const GpuInd
   view.promised_at = job.promised;
   view.early_restarts = static_cast<std::int64_t>(job.early_restarts.size());
   view.application = job.spec.application;
+  add_energy(view, job.energy);
   if (attempt == nullptr) return view;
   view.ran_on = attempt->profile.empty() ? std::string(mig_off) : attempt->profile;
   view.started_at = attempt->began ? attempt->began : attempt->started;
@@ -182,6 +191,8 @@ ApiGpu gpu_view(const GpuStatus& gpu, const std::function<bool(JobNumber)>& sees
   view.mig = gpu.observation->mig;
   if (gpu.observation->power_mw)
     view.power_w = static_cast<double>(*gpu.observation->power_mw) / 1000;
+  if (gpu.observation->energy_mj)
+    view.energy = static_cast<double>(*gpu.observation->energy_mj) / 1000;
   PlacementSet standing;
   for (const ObservedInstance& seen : gpu.observation->instances) {
     if (seen.placement) standing.insert(*seen.placement);

@@ -21,6 +21,8 @@ using GpuIndexOf = std::function<std::int64_t(const std::string&)>;
 void add_service(ApiJob& view, const ServiceStatus& service);
 /// Where it is a lease that runs: what is known of its work.
 void add_lease(ApiJob& view, const LeaseStatus& lease);
+/// What it has used beyond what its record says.
+void add_energy(ApiJob& view, const JobEnergy& energy);
 /// When it is expected to end, and how that is known.
 void add_expected_end(ApiJob& view, const std::optional<ExpectedEnd>& end);
 /// `attempt`: the latest, or null; `ended`: how it did while others of the job run, or null.
