@@ -5,6 +5,7 @@
 #include "base/format.hpp"
 #include "control/book/retention.hpp"
 #include "control/loop/command_translator.hpp"
+#include "control/loop/compaction_keeper.hpp"
 #include "control/loop/disk_keeper.hpp"
 #include "control/loop/engine_rebuild.hpp"
 #include "control/loop/health_keeper.hpp"
@@ -24,6 +25,8 @@ namespace {
 constexpr Duration clock_slack = std::chrono::seconds(2);
 /// Effects have effects; what is left after this many rounds waits for the next step.
 constexpr int most_rounds = 16;
+/// Plans of earlier daemons in which jobs may have been moved lately.
+constexpr std::size_t most_plans_recalled = 100;
 
 }  // namespace
 
@@ -47,6 +50,7 @@ struct Control::Parts {
         steps(clock, settings, node, brain, lifecycle, gpus, launcher),
         rebuild(clock, settings, node, book, brain, lifecycle, gpus),
         plans(clock, settings, node, book, brain, lifecycle),
+        compaction(clock, settings, node, brain, plans),
         leases(clock, node, book, brain, lifecycle),
         users(clock, settings, node, book, brain, lifecycle, exempt, health),
         disk(clock, settings, node, book, retention, lifecycle, doors.runner,
@@ -81,6 +85,7 @@ struct Control::Parts {
   StepTaker steps;
   EngineRebuild rebuild;
   PlanKeeper plans;
+  CompactionKeeper compaction;
   LeaseKeeper leases;
   UserRequests users;
   DiskKeeper disk;
@@ -166,6 +171,8 @@ Result<void> Control::Parts::begin(Doors& doors) {
   node.last_plan = contents->last_plan;
   Startup(node, book, lifecycle, processes, rebooted).take(std::move(*contents), *found);
   if (plan) plans.recall(*plan);
+  // Without them it may move jobs a little more often.
+  if (const auto past = doors.store.plans(INT64_MAX, most_plans_recalled)) compaction.recall(*past);
   disk.begin();
   recall_faults(stored);
   return {};
@@ -291,13 +298,14 @@ bool Control::Parts::round() {
     rebuild.step();
   } while (plans.step());
   brain.settle();
+  const bool compacts = compaction.step();
   leases.take_promises();
   steps.destroy_idle_instances();
   steps.offer_held_instances();
   steps.destroy_quarantined_instances();
   gpus.look_where_left();
   steps.take();
-  const bool more = book.has_effects() || !node.ended_runs.empty();
+  const bool more = compacts || book.has_effects() || !node.ended_runs.empty();
   book.commit(node);
   lifecycle.drop_over();
   return more && book.writes();
@@ -309,7 +317,7 @@ Duration Control::wake_at() const {
   const Duration now = parts_->clock.steady();
   Duration at = std::min(book.next_write(), parts_->brain.next_wake());
   if (book.writes()) at = std::min(at, parts_->retention.next());
-  at = std::min(at, parts_->disk.next());
+  at = std::min({at, parts_->disk.next(), parts_->compaction.next()});
   at = std::min(
       at, next_wake(parts_->node, now, {settings.gpu_patience, settings.keep_idle, book.writes()}));
   return std::max(at, now);

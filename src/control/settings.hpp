@@ -10,6 +10,7 @@
 
 #include "base/quantity.hpp"
 #include "base/time.hpp"
+#include "model/compaction_rules.hpp"
 #include "model/default_scheduler.hpp"
 #include "model/user_limits.hpp"
 #include "runner/container/container_runtimes.hpp"
@@ -69,9 +70,10 @@ struct ControlSettings {
   std::size_t keep_profiles = 10'000;  // records of what jobs taught of their applications
   /// The operator's profile repository and trained model; null: neither.
   std::shared_ptr<const ApplicationTimes> applications;
-  std::vector<ReservedGpu> reservations;  // those of one GPU do not overlap
-  UserLimits user_limits;                 // of each user, operators included
-  bool may_switch_mig = true;             // as the executor was told
+  std::vector<ReservedGpu> reservations;      // those of one GPU do not overlap
+  UserLimits user_limits;                     // of each user, operators included
+  std::optional<CompactionRules> compaction;  // empty: no job moves unless an operator says so
+  bool may_switch_mig = true;                 // as the executor was told
   /// Whether an idle instance is given to another user's job as it is; else it is made anew first.
   bool reuse_across_users = false;
   std::string boot;                          // differs after each start of the machine

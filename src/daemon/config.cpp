@@ -47,11 +47,12 @@ struct CodesSetting {
   std::function<void(DaemonSettings&, std::vector<int>)> set;
 };
 struct ReservationsSetting {};
+struct CompactionSetting {};
 
 struct SettingRow {
   ConfigRow row;
   std::variant<TextSetting, FlagSetting, CountSetting, NumberSetting, TextsSetting, CodesSetting,
-               ReservationsSetting>
+               ReservationsSetting, CompactionSetting>
       what;
 };
 
@@ -226,6 +227,15 @@ std::vector<SettingRow> job_settings() {
         "start there that are expected to have ended by then. Running jobs are not stopped.",
         at_once},
        ReservationsSetting{}},
+      {{"compaction", "\"off\", \"on\", or {when_waiting, gain, at_most, hours}", "\"off\"",
+        "Whether jobs that may be moved are, so that one that waits has room: {when_waiting = \"2 "
+        "min\", gain = \"2\", at_most = \"1 move/30 min per job\", hours = \"always\"}. It plans "
+        "for "
+        "a job that has waited so long, where at least that many times the time for which others "
+        "are interrupted is saved; hours such as 22:00-06:00 are of the local time. `cleave "
+        "simulate --compaction` shows what it would be worth.",
+        at_once},
+       CompactionSetting{}},
       {{"forecaster", "a forecaster, as `cleave forecasters` lists them", "\"laws\"",
         "The method that forecasts a job's peak memory.", at_once},
        TextSetting{
@@ -540,6 +550,12 @@ std::string wrong_texts(std::string_view setting, const std::vector<std::string>
   return {};
 }
 
+/// What a command line may call bad usage is bad input in a file.
+std::unexpected<Error> wrong_in_file(const std::string& place, Error error) {
+  error.kind = ErrorKind::bad_input;
+  return fail_at(place, std::move(error));
+}
+
 /// One value on its way into the settings.
 struct ConfigValue {
   const ConfigRow& row;
@@ -632,6 +648,22 @@ struct ConfigValue {
     }
     return {};
   }
+  Result<void> operator()(const CompactionSetting& /*setting*/) const {
+    const toml::table* table = node.as_table();
+    const auto word = node.value_exact<std::string>();
+    if (table == nullptr && word != "on" && word != "off") return wrong();
+    OptionTexts given;
+    if (table != nullptr)
+      for (const auto& [key, value] : *table) {
+        const auto text = value.value_exact<std::string>();
+        given.emplace(key.str(), text ? *text : toml_text(value));
+      }
+    const auto rules = read_compaction(given);
+    if (!rules) return wrong_in_file(fmt::format("{}: compaction", place), rules.error());
+    to.control.compaction.reset();
+    if (word != "off") to.control.compaction = *rules;
+    return {};
+  }
 };
 
 Result<void> take_key(DaemonConfig& config, const std::string& name, const toml::node& node,
@@ -693,12 +725,6 @@ std::unexpected<Error> not_toml(const toml::parse_error& error, const std::strin
   return fail(ErrorKind::bad_input, at_line(place, error.source()),
               fmt::format("this is not valid TOML: {}", shown(why, 200)),
               "text stands in quotes; `cleaved --sample-config` shows all keys");
-}
-
-/// What a command line may call bad usage is bad input in a file.
-std::unexpected<Error> wrong_in_file(const std::string& place, Error error) {
-  error.kind = ErrorKind::bad_input;
-  return fail_at(place, std::move(error));
 }
 
 /// What one user may have, where it is said, is at most what all may have.

@@ -114,6 +114,23 @@ TEST(Config, ReadsWhatIsGiven) {
             std::vector<std::string>{"all"});
 }
 
+TEST(Config, CompactionIsOffUnlessItIsSaid) {
+  const auto of = [](const char* text) {
+    const auto config = parse_config(text, "c.toml");
+    EXPECT_TRUE(config) << config.error().text();
+    return config->settings.control.compaction;
+  };
+  EXPECT_EQ(of(""), std::nullopt);
+  EXPECT_EQ(of("compaction = \"off\""), std::nullopt);
+  EXPECT_EQ(of("compaction = \"on\""), CompactionRules());
+  EXPECT_EQ(of("compaction = {}"), CompactionRules());
+  CompactionRules rules;
+  rules.when_waiting = std::chrono::minutes(5);
+  rules.gain = 3;
+  rules.hours = DayHours{22 * 60, 6 * 60};
+  EXPECT_EQ(of("[compaction]\nwhen_waiting = \"5 min\"\ngain = 3\nhours = \"22:00-06:00\""), rules);
+}
+
 TEST(Config, RefusesWithFileAndLine) {
   const std::pair<const char*, const char*> cases[] = {
       {"\nmost_wating = 3", "c.toml:2: unknown key 'most_wating'; did you mean 'most_waiting'?"},
@@ -132,6 +149,12 @@ TEST(Config, RefusesWithFileAndLine) {
        "c.toml:1: scheduler 'miso': it keeps no GPU"},
       {"scheduler = \"scheme-a\"\nslices_per_user = 3",
        "c.toml:1: scheduler 'scheme-a': it knows no limits of what a user may have"},
+      {"compaction = true", "c.toml:1: 'compaction' must be \"off\", \"on\", or {"},
+      {"compaction = {when_wating = \"1 min\"}",
+       "c.toml:1: compaction: compaction has no option 'when_wating'; did you mean "
+       "'when_waiting'?"},
+      {"compaction = {at_most = \"often\"}",
+       "c.toml:1: compaction: at_most: 'often' is not a limit; write 1 move/30 min per job"},
       {"reservations = 1", "c.toml:1: 'reservations' must be a list of"},
       {"reservations = [{gpu = 0, from = 2030-01-01T00:00:00, until = 2030-01-02T00:00:00Z}]",
        "c.toml:1: 'reservations'"},

@@ -91,6 +91,15 @@ struct PlanOrder {
 /// The most moves in one plan.
 inline constexpr std::int64_t most_moves = 1000;
 
+/// What the policy of compaction expected of a plan that it began.
+struct PlanPurpose {
+  std::int64_t job = 0;     // that is to have the room
+  std::int64_t fewest = 0;  // no plan has fewer moves
+  Duration saved{};         // of the job's wait
+  Instant room_at{};        // when it is to have its place
+  friend bool operator==(const PlanPurpose&, const PlanPurpose&) = default;
+};
+
 /// A plan and what has become of it.
 struct LivePlan {
   std::int64_t number = 0;  // from 1; none is used again
@@ -100,8 +109,10 @@ struct LivePlan {
   Instant begun{}, until{};
   std::optional<Instant> ended;
   std::vector<PlannedMove> moves;
-  std::vector<std::string> frees;     // UUIDs of the GPUs that are to be empty in the end
-  std::optional<std::int64_t> freed;  // those of them that were, when it ended
+  std::vector<std::string> frees;      // UUIDs of the GPUs that are to be empty in the end
+  std::optional<PlanPurpose> purpose;  // of one that makes room for a job
+  std::optional<bool> served;          // whether that job had its place when the plan had ended
+  std::optional<std::int64_t> freed;   // those of them that were, when it ended
   friend bool operator==(const LivePlan&, const LivePlan&) = default;
 };
 
@@ -171,11 +182,29 @@ template <>
 inline constexpr std::string_view schema_of<PlanOrder> = "PlanOrder";
 
 template <>
+inline constexpr auto fields_of<PlanPurpose> = std::tuple{
+    field("job", &PlanPurpose::job,
+          {.help = "Number of the job that is to have the room",
+           .least = 1,
+           .needed = true,
+           .always_stored = true}),
+    field("fewest", &PlanPurpose::fewest,
+          {.help = "The least number of moves that make room for it, as was proven", .least = 0}),
+    field("saved_s", &PlanPurpose::saved,
+          {.help = "How much shorter its wait was expected to be", .least = 0}),
+    field("room_at", &PlanPurpose::room_at,
+          {.help = "When it was expected to have its place", .null = NullWhen::never}),
+};
+template <>
+inline constexpr std::string_view schema_of<PlanPurpose> = "PlanPurpose";
+
+template <>
 inline constexpr auto fields_of<LivePlan> = std::tuple{
     field("plan", &LivePlan::number,
           {.help = "Its number", .least = 1, .use = FieldUse::wire, .needed = true}),
     field("kind", &LivePlan::kind, {.help = "What it is for"}),
-    field("by", &LivePlan::by, {.help = "The operator who had it carried out"}),
+    field("by", &LivePlan::by,
+          {.help = "The operator who had it carried out, or compaction policy"}),
     field("state", &LivePlan::state,
           {.help = "What it is doing", .use = FieldUse::wire, .needed = true}),
     field("why", &LivePlan::why,
@@ -190,6 +219,10 @@ inline constexpr auto fields_of<LivePlan> = std::tuple{
           {.help = "UUIDs of the GPUs that have no job in the end, as predicted"}),
     field("freed", &LivePlan::freed,
           {.help = "Number of those that had none when it ended", .least = 0}),
+    field("purpose", &LivePlan::purpose,
+          {.help = "The job for which the policy of compaction made room, and what it expected"}),
+    field("served", &LivePlan::served,
+          {.help = "Whether that job had its place when the plan had ended"}),
 };
 template <>
 inline constexpr std::string_view schema_of<LivePlan> = "Plan";

@@ -36,6 +36,7 @@ const std::vector<Described>& all_described() {
       {"Event", field_infos<ApiEvent>},
       {"Status", field_infos<ApiStatus>},
       {"PlannedPlace", field_infos<PlannedPlace>, false},
+      {"PlanPurpose", field_infos<PlanPurpose>, false},
       {"PlannedMove", field_infos<PlannedMove>, false},
       {"PlanOrder", field_infos<PlanOrder>, false},
       {"Plan", field_infos<LivePlan>},

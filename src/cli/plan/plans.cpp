@@ -50,11 +50,26 @@ std::string in_words(const LivePlan& plan) {
                      progress_of(plan), freed_of(plan));
 }
 
+/// What the policy of compaction expected, and what came of it.
+std::string purpose_text(const LivePlan& plan) {
+  if (!plan.purpose) return {};
+  const PlanPurpose& purpose = *plan.purpose;
+  return fmt::format(
+      "makes room   for job {}, with {} at least; predicted by {}, to save about {}\n"
+      "served       {}\n",
+      purpose.job, counted(static_cast<std::size_t>(purpose.fewest), "move"),
+      local_time(purpose.room_at), human(purpose.saved),
+      !plan.served   ? "not known yet"
+      : *plan.served ? "yes"
+                     : "no");
+}
+
 std::string whole_text(const LivePlan& plan) {
   std::string text = fmt::format("{}\nby           {}\nbegan        {}\n", in_words(plan),
                                  visible(plan.by), local_time(plan.begun));
   text += plan.ended ? fmt::format("ended        {}\n", local_time(*plan.ended))
                      : fmt::format("at latest    {}\n", local_time(plan.until));
+  text += purpose_text(plan);
   for (const std::string& gpu : plan.frees) text += fmt::format("to be freed  {}\n", visible(gpu));
   Table table({"wave", "job", "from", "to", "state", "why not"});
   for (const PlannedMove& move : plan.moves)

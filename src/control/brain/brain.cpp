@@ -184,6 +184,11 @@ bool Brain::gives_named_profiles() const {
   return spec && spec->row->by_profile;
 }
 
+bool Brain::keeps_order() const {
+  const auto spec = parse_scheduler(scheduler_);
+  return spec && cleave::keeps_order(*spec);
+}
+
 bool Brain::begin_rebuild(const std::string& why) {
   if (rebuilding_) return false;
   rebuilding_ = true;
@@ -277,6 +282,10 @@ void Brain::tell(const Event& event) {
   if (!active()) return;
   static_cast<void>(collect(event));
   carry_out();
+}
+
+void Brain::collect_settled() {
+  if (active()) parts_->engine->settle(clock_->engine_time(), commands_);
 }
 
 /// What is carried out may tell the engine more, which appends to what is carried out here.

@@ -52,6 +52,8 @@ class Brain {
   [[nodiscard]] static Result<std::string> interrupting_name(const std::string& text);
   /// Whether the scheduler in use gives jobs the profile that they name, and chooses none itself.
   [[nodiscard]] bool gives_named_profiles() const;
+  /// Whether no job may begin before one that came first, as that scheduler is set.
+  [[nodiscard]] bool keeps_order() const;
   void choose_scheduler(std::string text) { scheduler_ = std::move(text); }
   [[nodiscard]] const std::string& scheduler() const { return scheduler_; }
 
@@ -101,6 +103,9 @@ class Brain {
   /// Only tells; returns the commands of the answer, until the next call. carry_out() follows.
   std::span<const Command> collect(const Event& event);
   void carry_out();
+  /// Lets the scheduler settle what it was told, without carrying out what it answers. As
+  /// collect().
+  void collect_settled();
   /// Lets the scheduler settle what it was told since the last time.
   void settle();
   /// Wakes the engine if that is due.

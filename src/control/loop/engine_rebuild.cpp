@@ -103,9 +103,17 @@ void EngineRebuild::tell_running_jobs() {
   }
 }
 
+/// The job for which a plan made room hears first, so that nobody else takes the room.
 void EngineRebuild::tell_queue() {
-  for (const JobNumber number : queue_of(node_))
+  std::vector<JobNumber> queue = queue_of(node_);
+  const auto tell = [&](JobNumber number) {
     brain_.collect(brain_.submission_of(node_.processes(node_.jobs.at(number))));
+  };
+  if (node_.room && std::erase(queue, node_.room->purpose->job) > 0) {
+    tell(node_.room->purpose->job);
+    brain_.collect_settled();
+  }
+  for (const JobNumber number : queue) tell(number);
 }
 
 void EngineRebuild::tell_reports_again() {

@@ -32,7 +32,8 @@ MigRules PlanKeeper::rules() const {
   return {settings_.may_switch_mig, brain_.wants_whole_gpus()};
 }
 
-Result<std::int64_t> PlanKeeper::begin(const PlanOrder& order, const std::string& by) {
+Result<LivePlan> PlanKeeper::ordered(const PlanOrder& order, const std::string& by,
+                                     const std::optional<PlanPurpose>& purpose) {
   if (const std::int64_t busy = node_.plan ? node_.plan->number : asked_; busy != 0)
     return fail(ErrorKind::infeasible, "plans", fmt::format("plan {} is being carried out", busy),
                 fmt::format("wait until it has ended, or cancel it: cleave plans cancel {}", busy));
@@ -46,14 +47,38 @@ Result<std::int64_t> PlanKeeper::begin(const PlanOrder& order, const std::string
   plan->by = by;
   plan->begun = clock_.wall();
   plan->until = plan->begun + order.within;
+  plan->purpose = purpose;
+  return plan;
+}
+
+EventRecord PlanKeeper::beginning_of(const LivePlan& plan, Duration within) {
+  std::string text =
+      fmt::format("plan {} ({}) begins, by {}: {}, {} to be freed; it ends within {}", plan.number,
+                  plan.kind, plan.by, counted(plan.moves.size(), "move"),
+                  counted(plan.frees.size(), "GPU"), human(within));
+  if (plan.purpose)
+    text +=
+        fmt::format("; job {} is to have room in {}, and to wait about {} less", plan.purpose->job,
+                    human(std::max(Duration{}, plan.purpose->room_at - plan.begun)),
+                    human(plan.purpose->saved));
+  return book_.event_record("plan-begun", text, nullptr);
+}
+
+Result<std::int64_t> PlanKeeper::begin_for(const PlanOrder& order, const PlanPurpose& purpose) {
+  auto plan = ordered(order, "compaction policy", purpose);
+  if (!plan) return std::unexpected(plan.error());
+  book_.note(*plan);
+  book_.event(beginning_of(*plan, order.within));
+  enter(*plan);
+  return plan->number;
+}
+
+Result<std::int64_t> PlanKeeper::begin(const PlanOrder& order, const std::string& by) {
+  const auto plan = ordered(order, by, {});
+  if (!plan) return std::unexpected(plan.error());
   StoreBatch batch;
   batch.plans.push_back(*plan);
-  batch.events.push_back(book_.event_record(
-      "plan-begun",
-      fmt::format("plan {} ({}) begins, by {}: {}, {} to be freed; it ends within {}", plan->number,
-                  plan->kind, by, counted(plan->moves.size(), "move"),
-                  counted(plan->frees.size(), "GPU"), human(order.within)),
-      nullptr));
+  batch.events.push_back(beginning_of(*plan, order.within));
   asked_ = plan->number;
   const std::int64_t number = plan->number;
   UserRequest& request = book_.request(
@@ -135,9 +160,36 @@ void PlanKeeper::stop(PlanState as, const std::string& why) {
   book_.note(plan);
 }
 
+/// It waits no more: it has a place, or has ended.
+bool PlanKeeper::is_served(const PlanPurpose& purpose) const {
+  const LiveJob* job = node_.find(purpose.job);
+  return job == nullptr || is_final(job->record.state) || job->record.cancelled || job->place ||
+         job->main;
+}
+
+/// What became of the job for which there is room now: it was told of before all others.
+bool PlanKeeper::watch_room() {
+  if (!node_.room || !brain_.active()) return false;
+  LivePlan plan = *std::exchange(node_.room, std::nullopt);
+  const LiveJob* job = node_.find(plan.purpose->job);
+  const bool over = job == nullptr || is_final(job->record.state) || job->record.cancelled;
+  plan.served = !over && is_served(*plan.purpose);
+  book_.note(plan);
+  book_.event("plan-room",
+              fmt::format("plan {}: job {} {}", plan.number, plan.purpose->job,
+                          *plan.served ? "has the place that was made for it"
+                          : over       ? "has ended, and does not need its room"
+                                       : "still waits: the scheduler gave it no place"),
+              job);
+  return true;
+}
+
 bool PlanKeeper::step() {
+  if (watch_room()) return true;
   if (!node_.plan) return false;
   LivePlan& plan = *node_.plan;
+  if (plan.purpose && brain_.active() && is_served(*plan.purpose))
+    stop(PlanState::stopping, fmt::format("job {} does not wait any more", plan.purpose->job));
   if (clock_.wall() >= plan.until) stop(PlanState::stopping, "its time is up");
   if (!node_.plan_refusals.empty()) stop(PlanState::stopping, node_.plan_refusals.front());
   if (!brain_.active()) return false;
@@ -250,6 +302,7 @@ void PlanKeeper::end() {
       job->on_its_way = false;
     }
   node_.plan_refusals.clear();
+  if (plan.purpose) node_.room = std::move(plan);
   lifecycle_.rebuild("a plan has ended");
 }
 

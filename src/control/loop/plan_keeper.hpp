@@ -32,6 +32,10 @@ class PlanKeeper {
 
   [[nodiscard]] Result<std::int64_t> begin(const PlanOrder& order, const std::string& by);
   [[nodiscard]] Result<void> change(std::int64_t number, PlanChange change, const std::string& by);
+  /// The policy of compaction begins a plan, so that a job has room.
+  [[nodiscard]] Result<std::int64_t> begin_for(const PlanOrder& order, const PlanPurpose& purpose);
+  /// Whether an operator's plan is about to begin.
+  [[nodiscard]] bool is_asked() const { return asked_ != 0; }
   [[nodiscard]] LiveFleet fleet() const { return live_fleet_of(node_, rules()); }
 
   /// One that an earlier daemon left; its jobs are in the node by now.
@@ -42,6 +46,11 @@ class PlanKeeper {
 
  private:
   [[nodiscard]] MigRules rules() const;
+  [[nodiscard]] Result<LivePlan> ordered(const PlanOrder& order, const std::string& by,
+                                         const std::optional<PlanPurpose>& purpose);
+  [[nodiscard]] EventRecord beginning_of(const LivePlan& plan, Duration within);
+  [[nodiscard]] bool is_served(const PlanPurpose& purpose) const;
+  bool watch_room();
   void enter(LivePlan plan);
   void enter_change(std::int64_t number, PlanChange change, const std::string& by);
   void watch_time();

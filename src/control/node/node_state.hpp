@@ -65,6 +65,7 @@ struct NodeState {
   std::deque<PastUse> past_use;              // of the latest attempts that ended, in any order
   bool paused = false;
   std::optional<LivePlan> plan;            // that is being carried out
+  std::optional<LivePlan> room;            // has ended, and its job is about to have the room
   std::vector<std::string> plan_refusals;  // of changes on the GPUs that it holds
   std::int64_t last_plan = 0;              // the highest number ever given
   HostShortage shortage;

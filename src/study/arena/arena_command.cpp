@@ -13,6 +13,7 @@
 #include "cli/command.hpp"
 #include "cli/output_files.hpp"
 #include "model/default_scheduler.hpp"
+#include "study/arena/arena_compaction.hpp"
 #include "study/arena/arena_page.hpp"
 #include "study/arena/arena_report.hpp"
 #include "study/arena/kept_runs.hpp"
@@ -23,7 +24,7 @@ namespace cleave::cli {
 namespace {
 
 struct Options {
-  std::string cells, schedulers{default_scheduler}, baselines, pattern, keep, csv, page;
+  std::string cells, schedulers{default_scheduler}, baselines, pattern, keep, csv, page, compaction;
   std::uint64_t threads = 0;
   bool physical = false, json = false, timing = false;
 };
@@ -126,7 +127,33 @@ Result<int> write_page(const Options& options, const std::vector<ArenaContestant
   return code ? exit_code_of(*physical) : code;
 }
 
+/// Each scheduler under test with the rules and without.
+Result<int> compare_compaction(const Options& options) {
+  const auto rules = parse_compaction(options.compaction);
+  if (!rules) return fail_at("--compaction", rules.error());
+  if (!*rules)
+    return fail(ErrorKind::bad_usage, "--compaction", "off is what it is compared with",
+                "write on, or the rules");
+  const auto contestants = arena_contestants(options.schedulers, "");
+  if (!contestants) return std::unexpected(contestants.error());
+  std::vector<ArenaCompactionRow> rows;
+  for (const ArenaContestant& each : *contestants) {
+    if (each.role != ArenaRole::tested) continue;
+    const auto results = results_in(options.physical ? ArenaWorld::physical : ArenaWorld::plain,
+                                    options, with_and_without(each, **rules), nullptr);
+    if (!results) return std::unexpected(results.error());
+    if (const auto code = exit_code_of(*results); !code) return code;
+    rows.push_back(compaction_row(*results));
+  }
+  if (options.json)
+    print(compaction_json(**rules, rows));
+  else
+    fmt::print("{}", compaction_text(**rules, rows));
+  return 0;
+}
+
 Result<int> arena(const Options& options) {
+  if (!options.compaction.empty()) return compare_compaction(options);
   const std::vector<OutputOption> outputs = {
       {"--keep", options.keep}, {"--csv", options.csv}, {"--page", options.page}};
   if (const auto apart = written_once(outputs); !apart) return std::unexpected(apart.error());
@@ -191,6 +218,15 @@ void add_arena_options(CommandLine& command, Run& run) {
                   "Number of runs at a time; the answer does not depend on it")
       ->check(whole_number(1))
       ->default_str("one for each core");
+  Option* compaction =
+      command
+          .add_option("--compaction", options->compaction,
+                      "Compare each of --schedulers with itself without: on, or the rules as "
+                      "`cleave simulate --compaction` takes them")
+          ->check(not_empty())
+          ->type_name("RULES");
+  for (const char* other : {"--baselines", "--keep", "--csv", "--timing"})
+    compaction->excludes(other);
   Option* page =
       command
           .add_option("--page", options->page,
@@ -198,7 +234,7 @@ void add_arena_options(CommandLine& command, Run& run) {
                       "program only")
           ->check(not_empty())
           ->type_name("FILE");
-  for (const char* other : {"--world", "--csv", "--json"}) page->excludes(other);
+  for (const char* other : {"--world", "--csv", "--json", "--compaction"}) page->excludes(other);
 }
 
 }  // namespace cleave::cli

@@ -2,6 +2,7 @@
 // Who runs in an arena: the schedulers under test, the baselines that they are measured against,
 // and schedulers that know the future, which are shown apart.
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -9,6 +10,7 @@
 
 #include "base/result.hpp"
 #include "engine/scheduler.hpp"
+#include "model/compaction_rules.hpp"
 #include "study/arena/arena_cell.hpp"
 
 namespace cleave {
@@ -19,6 +21,7 @@ enum class ArenaRole : std::uint8_t { tested, baseline, hindsight };
 struct ArenaContestant {
   std::string spec;
   ArenaRole role = ArenaRole::tested;
+  std::optional<CompactionRules> compaction = {};  // empty: what the cell says
 };
 
 /// The tested ones, then the baselines; those that are tested are no baselines too. Without

@@ -58,6 +58,7 @@ ArenaRun run_in_arena(const OpenArenaCell& cell, std::size_t seed,
   SimulationOptions options = cell.options;
   options.seed = cell.cell.seeds[seed];
   options.know = told_in(contestant, cell.cell);
+  if (contestant.compaction) options.compaction = contestant.compaction;
   const auto begin = std::chrono::steady_clock::now();
   const auto summary = simulate(cell.fleet, cell.workloads[seed], *spec, options);
   run.seconds = in_seconds(std::chrono::steady_clock::now() - begin);
@@ -71,6 +72,9 @@ ArenaRun run_in_arena(const OpenArenaCell& cell, std::size_t seed,
   run.makespan_s = in_seconds(summary->makespan);
   run.disruptions = summary->disruptions_mean.value_or(0);
   run.longest_wait_s = in_seconds(summary->first_wait_max);
+  run.plans = static_cast<double>(summary->compactions);
+  run.moves = static_cast<double>(summary->compaction_moves);
+  run.served = static_cast<double>(summary->compactions_served);
   run.shares = summary->shared_starts > 0;
   return run;
 }
