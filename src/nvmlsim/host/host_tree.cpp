@@ -221,7 +221,7 @@ bool SimHost::gone() const {
 std::string with_driver_majors(std::string_view devices) {
   std::set<std::int64_t> taken;
   std::vector<std::pair<std::int64_t, std::string>> character;
-  std::string before, rest;
+  std::string rest;
   bool in_character = false;
   for (const std::string_view line : split(devices, '\n')) {
     const std::string_view number = trimmed(line).substr(0, trimmed(line).find(' '));
