@@ -171,7 +171,7 @@ count_long() { # NAME LOG BEGAN
 
 if [ "$long" = yes ]; then tools/setup.sh long; else tools/setup.sh test; fi
 # Other people's NVML clients, and an image for containers; without them the tests that need them skip and say why.
-tools/clients.sh || true
+if [ "$long" = yes ]; then tools/clients.sh --long; else tools/clients.sh; fi || true
 tools/containers.sh || true
 [ ! -e build/clients/unpacked/usr/include/nvml.h ] || export CLEAVE_NVML_HEADER="$PWD/build/clients/unpacked/usr/include/nvml.h"
 run_tests release
@@ -190,6 +190,7 @@ if [ "$long" = yes ]; then
   run_long plans_test '*' CLEAVE_PLAN_ROUNDS=10
   run_long fuzz_test '*' CLEAVE_FUZZ_SECONDS=200
   run_long nvmlsim_test 'RandomCalls.*' CLEAVE_LONG=1
+  run_long clients_test 'LargeClients.*' CLEAVE_LONG=1
   run_long soak_test '*' CLEAVE_SOAK_OPERATIONS=1000000
   run_virtual supervised_test '*'
 fi

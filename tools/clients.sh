@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # Fetches other people's NVML clients, with which tests/clients shows that the simulated library is one that
 # they can use: pynvml, gpustat and nvtop, and NVIDIA's header to hold the binary interface against; and from
-# PyPI nvitop with its exporter.
+# PyPI nvitop with its exporter, py3nvml, pynvml_utils and glances; hwloc and lspci, which look at the host
+# beside the library.
 #
 #   tools/clients.sh
+#   tools/clients.sh --long    # also larger ones, with what they depend on: codecarbon, Zeus, distributed
 #
 # They come from the contrib and non-free parts of the Debian mirror that this machine uses already. They are
 # unpacked into build/clients and never installed, so no driver is pulled in, and neither apt's sources nor
@@ -13,7 +15,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-# Each with a file that is there once it is unpacked. The last four are clients' own needs, from main.
+# Each with a file that is there once it is unpacked. Those from blessed on are from main.
 clients=(
   python3-pynvml:usr/lib/python3/dist-packages/pynvml.py
   gpustat:usr/lib/python3/dist-packages/gpustat/core.py
@@ -23,6 +25,10 @@ clients=(
   python3-wcwidth:usr/lib/python3/dist-packages/wcwidth/__init__.py
   python3-psutil:usr/lib/python3/dist-packages/psutil/__init__.py
   python3-six:usr/lib/python3/dist-packages/six.py
+  hwloc-nox:usr/bin/lstopo-no-graphics
+  libhwloc15:usr/lib/x86_64-linux-gnu/libhwloc.so.15
+  pciutils:usr/bin/lspci
+  libpci3:usr/lib/x86_64-linux-gnu/libpci.so.3
 )
 
 here=$PWD/build/clients
@@ -42,7 +48,8 @@ give_up() { # WHY
 }
 
 # Pinned, of Python alone, and without what they depend on beside each other and the above.
-wheels=(nvidia-ml-py==13.615.71 nvitop==1.7.2 nvitop-exporter==1.7.2 prometheus-client==0.26.0)
+wheels=(nvidia-ml-py==13.615.71 nvitop==1.7.2 nvitop-exporter==1.7.2 prometheus-client==0.26.0
+  py3nvml==0.2.7 xmltodict==1.0.4 pynvml==13.0.1 glances==4.5.8 defusedxml==0.7.1 packaging==26.4)
 fetch_wheels() {
   local into=$here/wheels fresh
   [ "$(cat "$into/which" 2>/dev/null)" != "${wheels[*]}" ] || return 0
@@ -60,6 +67,25 @@ fetch_wheels() {
   fi
 }
 fetch_wheels
+
+# An environment of its own for each. Only they are pinned: what they depend on is what they ask for.
+environments=(codecarbon==3.3.2 zeus==0.16.0 distributed==2026.8.0)
+fetch_environment() { # NAME==VERSION
+  local into=$here/environments/${1%%==*}
+  [ "$(cat "$into/which" 2>/dev/null)" != "$1" ] || return 0
+  rm -rf "$into"
+  if python3 -m venv "$into" >"$here/missing-environments" 2>&1 &&
+    PIP_DISABLE_PIP_VERSION_CHECK=1 timeout 900 "$into/bin/pip" install -q --only-binary=:all: \
+      nvidia-ml-py==13.615.71 "$1" >>"$here/missing-environments" 2>&1; then
+    echo "$1" >"$into/which"
+  else
+    echo "could not be had from PyPI: $1" >"$into/missing"
+  fi
+  rm -f "$here/missing-environments"
+}
+if [ "${1-}" = --long ]; then
+  for environment in "${environments[@]}"; do fetch_environment "$environment"; done
+fi
 
 mapfile -t missing < <(wanted)
 if [ ${#missing[@]} = 0 ]; then

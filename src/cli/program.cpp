@@ -53,13 +53,15 @@ constexpr AddCommand* commands[] = {add_gpu,        add_layout,
                                     add_usage,      add_completion,
                                     add_man};
 
-/// Whether the command is given words that are another program's.
+/// Commands that are given words of another program's; the second may be any.
+constexpr std::pair<std::string_view, std::string_view> taking_a_command[] = {
+    {"submit", ""}, {"forecast", "run"}, {"forecast", "source"}, {"sim-node", "enter"}};
+
 bool takes_a_command(int argc, char** argv) {
-  if (argc < 2) return false;
-  if (std::string_view(argv[1]) == "submit") return true;
-  if (argc < 3 || std::string_view(argv[1]) != "forecast") return false;
-  const std::string_view forecast = argv[2];
-  return forecast == "run" || forecast == "source";
+  return std::ranges::any_of(taking_a_command, [&](const auto& words) {
+    const auto& [first, second] = words;
+    return argc >= 2 && argv[1] == first && (second.empty() || (argc >= 3 && argv[2] == second));
+  });
 }
 
 /// CLI11 would take some of these words apart, and options of ours must not be looked for among

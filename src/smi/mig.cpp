@@ -190,48 +190,48 @@ Outcome create_gpu_instances(Door& door, const MigRequest& request,
   });
 }
 
-/// The chosen GPU instances of a GPU, or why there are none.
-std::expected<std::vector<NamedInstance>, Outcome> chosen_instances(Door& door,
-                                                                    const MigRequest& request,
-                                                                    Number gpu) {
-  auto instances = named_instances(door, gpu);
-  if (!instances)
-    return std::unexpected(Outcome{
-        static_cast<int>(instances.error().code),
-        fmt::format("Failed to list GPU instances: {}\n", words_of(instances.error().code))});
-  std::erase_if(*instances, [&](const NamedInstance& each) {
-    return !is_chosen(request.gpu_instances, number(each.instance.id));
+/// Does this with the chosen GPU instances of each GPU until it fails; there must be some.
+template <class Do>
+Outcome on_chosen_instances(Door& door, const MigRequest& request, const std::vector<Number>& gpus,
+                            Do act) {
+  bool any = false;
+  Outcome all = on_each(gpus, [&](Number gpu) -> Outcome {
+    auto instances = named_instances(door, gpu);
+    if (!instances)
+      return {static_cast<int>(instances.error().code),
+              fmt::format("Failed to list GPU instances: {}\n", words_of(instances.error().code))};
+    std::erase_if(*instances, [&](const NamedInstance& each) {
+      return !is_chosen(request.gpu_instances, number(each.instance.id));
+    });
+    any = any || !instances->empty();
+    return act(gpu, *instances);
   });
-  if (instances->empty())
-    return std::unexpected(
-        Outcome{not_found_code, fmt::format("No GPU instances found: {}\n", words_of(not_found))});
-  return std::move(*instances);
+  if (!any && all.code == 0)
+    return {not_found_code, fmt::format("No GPU instances found: {}\n", words_of(not_found))};
+  return all;
 }
 
 Outcome create_compute_instances(Door& door, const MigRequest& request,
                                  const std::vector<Number>& gpus) {
   const auto asked = parse_all(request.profiles);
   if (!asked) return not_a_profile(request);
-  return on_each(gpus, [&](Number gpu) {
-    const auto instances = chosen_instances(door, request, gpu);
-    if (!instances) return instances.error();
+  const auto create = [&](Number gpu, const std::vector<NamedInstance>& instances) {
     Creation creation(door, gpu);
-    for (const NamedInstance& in : *instances) {
+    for (const NamedInstance& in : instances) {
       if (asked->empty() && !creation.make_compute_instance(in, {})) return creation.outcome;
       for (const AskedProfile& each : *asked)
         if (!creation.make_compute_instance(in, each)) return creation.outcome;
     }
     return creation.outcome;
-  });
+  };
+  return on_chosen_instances(door, request, gpus, create);
 }
 
 Outcome destroy_gpu_instances(Door& door, const MigRequest& request,
                               const std::vector<Number>& gpus) {
-  return on_each(gpus, [&](Number gpu) {
-    const auto instances = chosen_instances(door, request, gpu);
-    if (!instances) return instances.error();
+  const auto destroy = [&](Number gpu, const std::vector<NamedInstance>& instances) {
     Outcome outcome;
-    for (const NamedInstance& each : *instances) {
+    for (const NamedInstance& each : instances) {
       const Number id = number(each.instance.id);
       if (const auto gone = door.destroy_gpu_instance(GpuIndex{gpu}, each.instance.id); !gone)
         return failed(gone.error(), std::move(outcome.text),
@@ -241,7 +241,8 @@ Outcome destroy_gpu_instances(Door& door, const MigRequest& request,
           fmt::format("Successfully destroyed GPU instance ID {:>2} from GPU {:>2}\n", id, gpu);
     }
     return outcome;
-  });
+  };
+  return on_chosen_instances(door, request, gpus, destroy);
 }
 
 Outcome destroy_compute_instances(Door& door, const MigRequest& request,

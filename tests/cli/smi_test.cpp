@@ -57,7 +57,12 @@ TEST(Smi, MakesListsAndDestroysInstances) {
             "Successfully destroyed compute instance ID  0 from GPU  0 GPU instance ID  1\n");
   EXPECT_EQ(node.said("mig -dgi -gi 1 -i 0"),
             "Successfully destroyed GPU instance ID  1 from GPU  0\n");
+  EXPECT_EQ(node.said("mig -dgi -gi 1", 6), "No GPU instances found: Not Found\n");
   EXPECT_EQ(look_at_sim_node(node.directory)->gpus[0].instances.size(), 1U);
+  // A GPU without instances is passed over.
+  (void)node.said("mig -dci");
+  (void)node.said("mig -dgi -i 0");
+  EXPECT_TRUE(node.said("mig -dgi").ends_with("from GPU  1\n"));
 }
 
 TEST(Smi, RefusesAsTheDriverDoes) {

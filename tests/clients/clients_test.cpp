@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <regex>
+#include <sstream>
 
 #include "../cli/program.hpp"
 #include "base/format.hpp"
@@ -187,6 +189,96 @@ TEST_F(Clients, NvitopShowsEveryMigDevice) {
   const auto rows =
       std::distance(std::sregex_iterator(screen.out.begin(), screen.out.end(), row), {});
   EXPECT_EQ(rows, 3 + 6 + 1) << screen.out;
+}
+
+TEST_F(Clients, SmallMonitorsNameTheGpus) {
+  if (const auto why = cannot_run_wheels(); !why.empty()) GTEST_SKIP() << why;
+  ASSERT_NO_FATAL_FAILURE(make("1xA100-40GB,1xH100-80GB-SXM5"));
+  for (const char* program : {"pynvml_utils", "py3nvml", "glances"}) {
+    const auto told =
+        shell(on_the_node() + fmt::format("PYTHONPATH='{0}/wheels:{0}/unpacked/{1}' timeout 100 "
+                                          "python3 tests/clients/more_monitors.py {2}",
+                                          fetched, packages, program));
+    EXPECT_EQ(told.out, "[\"NVIDIA A100-SXM4-40GB\", \"NVIDIA H100 80GB HBM3\"]\n")
+        << program << "\n"
+        << told.err;
+  }
+}
+
+/// The prefix of a command that runs on the host around a node.
+std::string entered(const std::string& node) {
+  return fmt::format("cleave sim-node enter '{}' -- ", node);
+}
+
+/// Why nothing can be run there; empty: it can.
+std::string cannot_enter(const std::string& node) {
+  const auto tried = shell(entered(node) + "true");
+  return tried.exit_code == 0 ? std::string() : tried.err;
+}
+
+TEST_F(Clients, LspciAndHwlocSeeTheGpusOfTheHost) {
+  for (const char* file : {"usr/bin/lspci", "usr/bin/lstopo-no-graphics"})
+    if (const auto why = cannot_run(file); !why.empty()) GTEST_SKIP() << why;
+  ASSERT_NO_FATAL_FAILURE(make("1xA100-40GB,1xH100-80GB-SXM5"));
+  if (const auto why = cannot_enter(node()); !why.empty()) GTEST_SKIP() << why;
+  const auto run = [&](const std::string& command) {
+    const auto outcome =
+        shell(entered(node()) + fmt::format("sh -c 'LD_LIBRARY_PATH=$LD_LIBRARY_PATH:{0}/usr/lib/"
+                                            "x86_64-linux-gnu {0}/{1}'",
+                                            fetched + "/unpacked", command));
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return outcome.out;
+  };
+  const std::string devices = run("usr/bin/lspci -n");
+  EXPECT_NE(devices.find("01:00.0 0302: 10de:20b0 (rev a1)"), std::string::npos) << devices;
+  EXPECT_NE(devices.find("02:00.0 0302: 10de:2330 (rev a1)"), std::string::npos) << devices;
+  const std::string kernel = run("usr/bin/lspci -k -s 01:00.0");
+  EXPECT_NE(kernel.find("Kernel driver in use: nvidia"), std::string::npos) << kernel;
+  const std::string topology =
+      run("usr/bin/lstopo-no-graphics --of console --filter pci:all --no-caches");
+  EXPECT_NE(topology.find("PCI 01:00.0 (3D)"), std::string::npos) << topology;
+}
+
+/// Programs with many packages of their own, for the long form.
+class LargeClients : public Clients {
+ protected:
+  /// The command that runs Python with one of them, on the host around the node; fails if it cannot
+  /// be.
+  void begin(const std::string& name) {
+    if (std::getenv("CLEAVE_LONG") == nullptr) GTEST_SKIP() << "set CLEAVE_LONG=1 to run it";
+    if (!std::filesystem::exists(fmt::format("{}/environments/{}/which", fetched, name)))
+      GTEST_SKIP() << "not fetched; run tools/clients.sh --long";
+    ASSERT_NO_FATAL_FAILURE(make("1xA100-40GB"));
+    if (const auto why = cannot_enter(node()); !why.empty()) GTEST_SKIP() << why;
+    python_ = entered(node()) +
+              fmt::format("timeout 400 '{}/environments/{}/bin/python' ", fetched, name);
+  }
+  /// A minute's energy by a tool, and by the counter of the GPU.
+  void expect_energy_of(const std::string& tool) {
+    ASSERT_NO_FATAL_FAILURE(begin(tool));
+    if (IsSkipped()) return;
+    const auto outcome = shell(python_ + "tests/clients/energy.py " + tool + " 60 2>&1");
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.out;
+    std::istringstream words(outcome.out.substr(outcome.out.rfind(tool + " ")));
+    std::string name;
+    double measured = 0, counted = 0;
+    ASSERT_TRUE(words >> name >> measured >> counted) << outcome.out;
+    EXPECT_GT(counted, 60 * 40) << "an idle A100";
+    EXPECT_NEAR(measured, counted, counted / 50) << outcome.out;  // it samples once a second
+  }
+  std::string python_;
+};
+
+TEST_F(LargeClients, CodecarbonCountsTheEnergyOfTheNode) {
+  expect_energy_of("codecarbon");
+}
+TEST_F(LargeClients, ZeusCountsTheEnergyOfTheNode) {
+  expect_energy_of("zeus");
+}
+TEST_F(LargeClients, DistributedNamesTheGpu) {
+  ASSERT_NO_FATAL_FAILURE(begin("distributed"));
+  const auto told = shell(python_ + "tests/clients/more_monitors.py distributed");
+  EXPECT_EQ(told.out, "[\"NVIDIA A100-SXM4-40GB\"]\n") << told.err;
 }
 
 }  // namespace

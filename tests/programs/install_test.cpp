@@ -58,6 +58,7 @@ TEST_F(Installed, AllIsThere) {
                            "bin/cleave-job",
                            "bin/cleave-cuda-loop",
                            "lib/cleave-nvmlsim/libnvidia-ml.so.1",
+                           "lib/cleave-nvmlsim/cleave-smi",
                            "lib/cleave-cuda/libcleave-cuda.so",
                            "lib/cleave-cuda/dry/libcleave-cuda-dry.so",
                            "lib/cleave-cuda/dry/libcuda.so.1",

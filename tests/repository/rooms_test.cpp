@@ -49,7 +49,7 @@ constexpr Room house[] = {
      "boost/ sqlite3.h spdlog/ toml++/"},
     {"cli",
      "base model graph physics forecast placement planner engine device nvmlsim/sim_node.hpp "
-     "simulate runner control api manual cudatrace",
+     "nvmlsim/sim_host.hpp nvmlsim/host_writer.hpp simulate runner control api manual cudatrace",
      ""},
     {"study",
      "base model graph physics forecast placement planner engine device nvmlsim/sim_node.hpp "

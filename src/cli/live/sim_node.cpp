@@ -7,6 +7,7 @@
 #include "base/shell_word.hpp"
 #include "base/text.hpp"
 #include "cli/live/live.hpp"
+#include "cli/live/sim_host.hpp"
 #include "cli/table.hpp"
 #include "model/layout_text.hpp"
 #include "nvmlsim/sim_node.hpp"
@@ -18,11 +19,12 @@ namespace fs = std::filesystem;
 namespace {
 
 struct Options {
-  std::string directory, gpus, numbering = "model", mig = "on", fault;
+  std::string directory, gpus, numbering = "model", mig = "on", fault, folder;
+  std::vector<std::string> before_dashes;
   std::optional<std::uint64_t> seed;  // of the UUIDs
   std::uint32_t gpu = 0;
   std::optional<std::uint32_t> times, instance;
-  bool instant = false, check_root = false, json = false;
+  bool instant = false, check_root = false, follow = false, json = false;
 };
 
 constexpr std::pair<std::string_view, InstanceNumbering> numberings[] = {
@@ -168,6 +170,18 @@ Result<int> fault(const Options& options) {
   return 0;
 }
 
+Result<int> enter(const Options& options) {
+  if (command_words().empty() || !options.before_dashes.empty())
+    return fail(ErrorKind::bad_usage, "COMMAND", "no command is given",
+                "write it after --: cleave sim-node enter DIR -- COMMAND");
+  return enter_sim_host(options.directory, command_words());
+}
+
+Result<int> root(const Options& options) {
+  if (options.json) print(Json{{"root", options.folder}});
+  return write_sim_host(options.directory, options.folder, options.follow);
+}
+
 AddedCommand<Options> add_action(CommandLine& group, Run& run, const std::string& name,
                                  const std::string& what, const std::string& example,
                                  Result<int> (*act)(const Options&)) {
@@ -177,6 +191,29 @@ AddedCommand<Options> add_action(CommandLine& group, Run& run, const std::string
       ->check(not_empty());
   add_json(*added.command, added.options.json);
   return added;
+}
+
+void add_host(CommandLine& group, Run& run) {
+  const auto [enter_command, entered] = add_command<Options>(
+      group, run, "enter",
+      "Run a command on a host with the node's GPUs: /proc, /sys and /dev look as they do with "
+      "NVIDIA's driver, and there is an nvidia-smi; nothing of this host is changed",
+      "cleave sim-node enter /tmp/node -- nvidia-smi -L", enter);
+  enter_command->add_option("DIR", entered.directory, "The node's directory")
+      ->required()
+      ->check(not_empty());
+  enter_command->add_option("COMMAND", entered.before_dashes,
+                            "After --: the command and its arguments");
+  const auto [root_command, written] =
+      add_action(group, run, "root",
+                 "Write the files of such a host, with library and nvidia-smi, into a folder for "
+                 "containers",
+                 "cleave sim-node root /tmp/node --to /tmp/host", root);
+  root_command->add_option("--to", written.folder, "The folder: new, empty or written before")
+      ->required()
+      ->check(not_empty());
+  root_command->add_flag("--follow", written.follow,
+                         "Keep it up to date with the node's instances, until interrupted");
 }
 
 }  // namespace
@@ -214,6 +251,7 @@ void add_sim_node(CommandLine& program, Run& run) {
              "cleave sim-node show /tmp/node", show);
   add_action(*group, run, "destroy", "Remove the node and Cleave's own records of it",
              "cleave sim-node destroy /tmp/node", destroy);
+  add_host(*group, run);
   const auto [fault_command, broken] =
       add_action(*group, run, "fault", "Make one of its GPUs fail on purpose, or repair it",
                  "cleave sim-node fault /tmp/node --gpu 0 fail-create --times 1", fault);

@@ -2,6 +2,7 @@
 // back.
 
 #include "base/format.hpp"
+#include "nvmlsim/driver_facts.hpp"
 #include "nvmlsim/exports/exported.hpp"
 #include "nvmlsim/uuid.hpp"
 
@@ -191,12 +192,10 @@ Return nvmlDeviceGetMemoryBusWidth(Device device, std::uint32_t* bits) {
   });
 }
 
-// Invented: both are made of the PCI device's number.
+// Invented, both: made of the PCI device's number.
 Return nvmlDeviceGetVbiosVersion(Device device, char* version, std::uint32_t size) {
   return on_whole_gpu(device, version != nullptr, [&](GpuAccess& access, std::uint32_t) {
-    const std::uint32_t number = access.board().row.pci_device >> 16U;
-    return put_text(fmt::format("{:02X}.{:02X}.00.00.01", number >> 8U, number & 0xffU), version,
-                    size);
+    return put_text(vbios_version(access.board()), version, size);
   });
 }
 Return nvmlDeviceGetBoardPartNumber(Device device, char* number, std::uint32_t size) {

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/format.hpp"
+#include "nvmlsim/driver_facts.hpp"
 #include "nvmlsim/exports/exported.hpp"
 
 namespace cleave::nvml {
@@ -12,16 +13,6 @@ using namespace cleave::sim;
 using enum Return;
 
 namespace {
-
-/// An address on the PCI bus. Simulated GPUs are in domain 0, on one bus each.
-struct PciAddress {
-  std::uint32_t domain = 0, bus = 0, device = 0, function = 0;
-  friend bool operator==(const PciAddress&, const PciAddress&) = default;
-};
-
-PciAddress address_of(std::uint32_t gpu) {
-  return {0, gpu + 1, 0, 0};
-}
 
 std::string bus_id(std::uint32_t gpu) {
   const PciAddress at = address_of(gpu);
@@ -59,11 +50,6 @@ std::optional<PciAddress> parse_address(std::string_view text) {
   if (count == 3) return PciAddress{before[0], before[1], before[2], *function};
   if (count == 2 && dot) return PciAddress{0, before[0], before[1], *function};
   return std::nullopt;
-}
-
-// Invented: the numbers of the board's maker are those of the GPU itself.
-std::uint32_t subsystem_of(const Board& board) {
-  return board.row.pci_device;
 }
 
 constexpr std::uint32_t display_controller = 3, controller_3d = 2;

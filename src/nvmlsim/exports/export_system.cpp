@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/format.hpp"
+#include "nvmlsim/driver_facts.hpp"
 #include "nvmlsim/exports/exported.hpp"
 #include "nvmlsim/uuid.hpp"
 
@@ -17,8 +18,7 @@ using enum Return;
 
 namespace {
 
-// The version of a driver that has all of this interface.
-constexpr std::string_view driver_version = "580.65.06", driver_branch = "r580_00";
+constexpr std::string_view driver_branch = "r580_00";
 constexpr std::string_view nvml_version = "13.580.65.06";
 constexpr int cuda_version = 13000;
 
