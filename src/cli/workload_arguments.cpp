@@ -117,9 +117,8 @@ void RunArguments::add_run_options(CommandLine& command) {
       ->default_str(may);
   command
       .add_option("--compaction", compaction,
-                  "Move jobs to make room for one that waits: on, or "
-                  "when_waiting=TIME;gain=FACTOR;at_most=N moves/TIME per job;hours=FROM-UNTIL, "
-                  "each optional; see docs/planner.md")
+                  "Move jobs to make room for one that waits: on, or when_waiting=TIME;gain=FACTOR;"
+                  "at_most=N moves/TIME per job;hours=FROM-UNTIL, each optional (docs/planner.md)")
       ->check(not_empty())
       ->default_str("off");
   command

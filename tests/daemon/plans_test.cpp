@@ -1,6 +1,7 @@
 // Plans, through the programs that people use: jobs are real processes on simulated GPUs.
 
 #include <algorithm>
+#include <chrono>
 #include <fstream>
 #include <map>
 
@@ -83,6 +84,67 @@ TEST(DaemonPlans, ALargeJobIsServedThatOnlyACompactionCanServe) {
   EXPECT_EQ(stand.run("plans show 9").exit_code, 2);
   EXPECT_TRUE(has(stand.events(), "plan-finished plan 1 finished"));
   EXPECT_TRUE(has(text_of(stand.state() + "/audit.jsonl"), "/v1/plans"));
+}
+
+/// What the simulator makes of the same: two 3g.20gb that serve on and on, one on each GPU where
+/// there were two, and a 7g.40gb of this many seconds that comes when the others have gone.
+struct Simulated {
+  double turnaround_s = 0;
+  std::int64_t moves = 0, served = 0;
+};
+Simulated simulated(DaemonStand& stand, int seconds_of_work, const std::string& rules) {
+  std::ofstream jobs(stand.path("jobs.jsonl"));
+  for (int i = 0; i < 4; ++i)
+    jobs << fmt::format(
+        R"({{"id": "{}", "profile": "3g.20gb", "duration_s": {}, "progress": "stateless"}})"
+        "\n",
+        i, i < 2 ? 600 : 5);
+  jobs << fmt::format(
+              R"({{"id": "large", "profile": "7g.40gb", "arrival_s": 10, "duration_s": {}}})",
+              seconds_of_work)
+       << std::endl;
+  const Outcome ran = stand.run(fmt::format(
+      "simulate --fleet 2xA100-40GB --workload {} --scheduler online:migration=off --compaction "
+      "'{}' --outcomes {} --json",
+      stand.path("jobs.jsonl"), rules, stand.path("outcomes")));
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  const Json summary = Json::parse(ran.out);
+  Simulated result{0, summary["compaction_moves"], summary["compactions_served"]};
+  std::ifstream outcomes(stand.path("outcomes"));
+  for (std::string line; std::getline(outcomes, line);)
+    if (const Json job = Json::parse(line); job["job"] == "large")
+      result.turnaround_s = job["turnaround_s"];
+  return result;
+}
+
+TEST(DaemonPlans, ThePolicyServesALargeJobAsItDoesInTheSimulator) {
+  const std::string rules = "when_waiting=2 s;gain=2";
+  constexpr int work = 10;
+  DaemonStand stand(still());
+  const Simulated expected = simulated(stand, work, rules);
+  EXPECT_EQ(expected.moves, 1);
+  EXPECT_EQ(expected.served, 1);
+  const auto kept = fragment(stand, 2, "--movable --progress stateless");
+  stand.reload(still().config + "compaction = { when_waiting = \"2 s\", gain = 2 }\n");
+  const auto begin = std::chrono::steady_clock::now();
+  const std::int64_t large = stand.submit(fmt::format("--profile 7g.40gb -- sleep {}", work));
+  ASSERT_TRUE(stand.wait_for_state(large, "finished"));
+  const double took =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  EXPECT_NEAR(took, expected.turnaround_s, expected.turnaround_s / 10);
+  const Json plan = stand.get("/v1/plans/1");
+  EXPECT_EQ(plan["state"], "finished") << plan.dump(1);
+  EXPECT_EQ(plan["by"], "compaction policy");
+  EXPECT_EQ(plan["moves"].size(), static_cast<std::size_t>(expected.moves));
+  EXPECT_EQ(plan["purpose"]["job"], large);
+  EXPECT_EQ(plan["purpose"]["fewest"], expected.moves);
+  EXPECT_EQ(plan["served"], true);
+  const std::string shown = stand.run("plans show 1").out;
+  EXPECT_TRUE(has(shown, fmt::format("makes room   for job {}, with 1 move at least", large)) &&
+              has(shown, "served       yes"))
+      << shown;
+  EXPECT_TRUE(has(stand.events(), "has the place that was made for it"));
+  for (const std::int64_t each : kept) EXPECT_EQ(stand.state_of(each), "running");
 }
 
 TEST(DaemonPlans, AreGoneOnWithWhereTheDaemonIsKilledBetweenTwoMoves) {
