@@ -89,9 +89,9 @@ TEST(Submissions, AreReadWhole) {
   all.image = "/srv/pytorch.sif";
   all.binds = {"/data:/data:ro"};
   EXPECT_EQ(read_submission(Json::parse(full_submission), "request"), all);
-  EXPECT_EQ(Json::parse(full_submission).size() + 9, field_infos<Submission>.size() - 2)
-      << "all but profile, model, places, times, kernel and kinds, and but what is in the store "
-         "only";
+  EXPECT_EQ(Json::parse(full_submission).size() + 9, field_infos<Submission>.size() - 4)
+      << "all but profile, model, places, times, kernel, kinds and a checkpoint by a command, and "
+         "but what is in the store only";
   Json least{{"command", {"true"}}, {"environment", Json::array()}, {"directory", "/"}};
   Submission read;
   read.argv = {"true"};

@@ -33,7 +33,9 @@ class FieldReader {
       : in_(in), info_(info), key_(Form::key(info)), needed_(Form::needed(info)) {}
 
   bool read(bool& value) const {
-    value = in_.flag(key_, value);
+    const bool found = in_.flag(key_, false);
+    if (found != in_.flag(key_, true)) return false;  // there is none
+    value = found;
     return true;
   }
 

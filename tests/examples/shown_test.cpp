@@ -70,6 +70,8 @@ const std::vector<ShownText>& all_texts() {
     for (const char* command : {"cleaved --help", "cleave-job --help", "cleave schedulers",
                                 "cleave forecasters", "cleave policies", "cleave workload list"})
       texts.push_back({command, printed(command), true});
+    const std::string smi = binary_dir() + "/lib/cleave-nvmlsim/cleave-smi --help";
+    texts.push_back({"nvidia-smi --help", printed(smi), true});
     add_help("cleave", texts);
     texts.push_back({"cleaved --man", unmarked(printed("cleaved --man")), true});
     texts.push_back({"cleaved --sample-config", printed("cleaved --sample-config")});
@@ -172,7 +174,7 @@ TEST(Shown, OptionsInSentencesExist) {
   const auto find = [](const ShownText& text) { return lone_options_in(text.text); };
   const auto wrong = [&](const std::string& option) {
     // Followed by a type, a default or the end of the name, not by more of a longer name.
-    for (const char* end : {" ", ",", "\n", ":"})
+    for (const char* end : {" ", ",", "\n", ":", "="})
       if (helps.find(option + end) != std::string::npos) return std::string();
     return std::string("no program has it");
   };

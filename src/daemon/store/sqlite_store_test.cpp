@@ -114,7 +114,10 @@ TEST_F(SqliteFile, OfANewerSchemaIsRefused) {
 
 /// Makes a database of schema 7 of it, whose rows must be summed.
 std::string without_keys() {
-  return "DROP TABLE plans; DROP INDEX attempts_open; DROP INDEX jobs_by_key; "
+  return "DROP TABLE usage; ALTER TABLE jobs DROP COLUMN checkpoint; "
+         "ALTER TABLE jobs DROP COLUMN energy_mj; ALTER TABLE jobs DROP COLUMN unmetered_ns; "
+         "ALTER TABLE instances DROP COLUMN energy_mj; "
+         "DROP TABLE plans; DROP INDEX attempts_open; DROP INDEX jobs_by_key; "
          "ALTER TABLE jobs DROP COLUMN submission_key; "
          "ALTER TABLE jobs DROP COLUMN submission_content; "
          "ALTER TABLE jobs DROP COLUMN used_ns; PRAGMA user_version = 7;";
@@ -191,8 +194,9 @@ TEST(StoreColumns, AreThese) {
             "early_restarts TEXT, leader INTEGER NOT NULL DEFAULT 0, "
             "kind TEXT NOT NULL DEFAULT 'batch', restarts INTEGER NOT NULL DEFAULT 0, "
             "promised_ns INTEGER, submission_key TEXT, submission_content INTEGER, "
-            "used_ns INTEGER NOT NULL DEFAULT 0, sum INTEGER NOT NULL DEFAULT 0, "
-            "fixed_sum INTEGER NOT NULL DEFAULT 0");
+            "used_ns INTEGER NOT NULL DEFAULT 0, checkpoint INTEGER NOT NULL DEFAULT 0, "
+            "energy_mj INTEGER, unmetered_ns INTEGER NOT NULL DEFAULT 0, "
+            "sum INTEGER NOT NULL DEFAULT 0, fixed_sum INTEGER NOT NULL DEFAULT 0");
   EXPECT_EQ(column_definitions(attempt_columns()),
             "job INTEGER NOT NULL REFERENCES jobs (number) ON DELETE CASCADE, "
             "attempt INTEGER NOT NULL, gpu TEXT NOT NULL, device TEXT NOT NULL, "
@@ -207,7 +211,7 @@ TEST(StoreColumns, AreThese) {
   EXPECT_EQ(column_definitions(instance_columns()),
             "device TEXT PRIMARY KEY, gpu TEXT NOT NULL, profile TEXT NOT NULL, "
             "start INTEGER NOT NULL, made_ns INTEGER NOT NULL, gone_ns INTEGER, "
-            "sum INTEGER NOT NULL DEFAULT 0");
+            "energy_mj INTEGER, sum INTEGER NOT NULL DEFAULT 0");
   EXPECT_EQ(column_definitions(event_columns()),
             "number INTEGER PRIMARY KEY, at_ns INTEGER NOT NULL, kind TEXT NOT NULL, job INTEGER, "
             "uid INTEGER, gpu TEXT NOT NULL, text TEXT NOT NULL, "
