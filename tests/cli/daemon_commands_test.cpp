@@ -65,7 +65,7 @@ TEST(Submit, SaysHowAJobIsSavedAndBroughtBack) {
             "cleave: --checkpoint-grace: the checkpoint command would have no time; give the time "
             "that it may take\n");
   EXPECT_NE(refused("--checkpoint-command save --checkpoint-signal USR1")
-                .find("--checkpoint-signal excludes --checkpoint-command"),
+                .find("--checkpoint-signal and --checkpoint-command cannot be used"),
             std::string::npos);
   EXPECT_EQ(world.submissions().size(), 1U);
 }
