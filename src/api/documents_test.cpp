@@ -298,7 +298,7 @@ TEST(Submissions, SayWhatTheJobKeepsAndSoWhatMayBeDoneWithIt) {
   EXPECT_EQ(
       refused({{"progress", "checkpoint"}, {"checkpoint_signal", 10}, {"checkpoint_grace_s", 5}}),
       "taken");
-  const auto with_command = [&](Json more) {
+  const auto with_command = [&](const Json& more) {
     Json document{{"checkpoint_command", "save"}, {"checkpoint_grace_s", 5}, {"restartable", true}};
     document.update(more);
     return refused(document);
