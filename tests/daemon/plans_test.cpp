@@ -102,7 +102,8 @@ Simulated simulated(DaemonStand& stand, int seconds_of_work, const std::string& 
   jobs << fmt::format(
               R"({{"id": "large", "profile": "7g.40gb", "arrival_s": 10, "duration_s": {}}})",
               seconds_of_work)
-       << std::endl;
+       << '\n'
+       << std::flush;
   const Outcome ran = stand.run(fmt::format(
       "simulate --fleet 2xA100-40GB --workload {} --scheduler online:migration=off --compaction "
       "'{}' --outcomes {} --json",

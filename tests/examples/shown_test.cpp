@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "../cli/program.hpp"
+#include "base/format.hpp"
 #include "base/places_test.hpp"
 #include "shown.hpp"
 
@@ -104,7 +105,7 @@ std::string wrong_with_option(const std::string& option) {
   std::stringstream stream(schedulers);
   for (std::string line; std::getline(stream, line);)
     if (!line.empty() && line.find(' ') == std::string::npos &&
-        wrong_with_spec(line + ":" + option).empty())
+        wrong_with_spec(fmt::format("{}:{}", line, option)).empty())
       return {};
   return "no scheduler takes it";
 }
@@ -131,7 +132,8 @@ std::string wrong_with_mention(const std::string& mention) {
     const std::string group = help.out.substr(usage, help.out.find(" [OPTIONS] COMMAND") - usage);
     if (command.starts_with(group + " ")) return group + " has no such command";
     for (const std::string& option : long_options_of(mention))
-      if (help.out.find(option) == std::string::npos) return command + " has no " + option;
+      if (help.out.find(option) == std::string::npos)
+        return fmt::format("{} has no {}", command, option);
   }
   return {};
 }
