@@ -229,10 +229,11 @@ std::vector<SettingRow> job_settings() {
        ReservationsSetting{}},
       {{"compaction", "\"off\", \"on\", or {when_waiting, gain, at_most, hours}", "\"off\"",
         "Whether jobs that may be moved are, so that one that waits has room: {when_waiting = \"2 "
-        "min\", gain = \"2\", at_most = \"1 move/30 min per job\", hours = \"always\"}. It plans "
-        "for "
-        "a job that has waited so long, where at least that many times the time for which others "
-        "are interrupted is saved; hours such as 22:00-06:00 are of the local time. `cleave "
+        "min\", gain = \"2\", at_most = \"1 move/30 min per job\", hours = \"always\"}. A plan is "
+        "made "
+        "for a job once it has waited this long, if the wait saved is at least `gain` times the "
+        "time "
+        "for which others are interrupted; hours such as 22:00-06:00 are local time. `cleave "
         "simulate --compaction` shows what it would be worth.",
         at_once},
        CompactionSetting{}},

@@ -18,7 +18,7 @@ constexpr int day = 24 * 60;
 
 constexpr std::array rows = {
     OptionRow{"when_waiting", "TIME", "2 min",
-              "Plan for a job that has waited for so long because there is no room for it"},
+              "Plan for a job once it has waited this long because there is no room for it"},
     OptionRow{"gain", "FACTOR", "2",
               "Move jobs only where the wait that is expected to be saved is at least that many "
               "times the time for which they are interrupted in all"},

@@ -147,7 +147,7 @@ constexpr OptionRow options[] = {
        request.query.of = QueryOf::processes;
        return make_it(request, Kind::fields);
      }},
-    {"-l", "--loop", Takes::perhaps, "Print again every so many seconds (5), until interrupted",
+    {"-l", "--loop", Takes::perhaps, "Print again every N seconds (default 5) until interrupted",
      [](std::string_view value, Request& request) {
        return read_every(value.empty() ? "5" : value, 1000, request);
      }},

@@ -13,18 +13,6 @@ class Compaction : public PlanStand {
     begin();
   }
 
-  void fragment(Allows allows) {
-    std::vector<JobNumber> all;
-    for (int i = 0; i < 4; ++i) all.push_back(submit_long("3g.20gb", allows));
-    run(20s);
-    std::map<std::string, std::vector<JobNumber>> on;
-    for (const JobNumber each : all) on[place(each).value().gpu].push_back(each);
-    for (const auto& [gpu, there] : on) {
-      kept.push_back(there.front());
-      ASSERT_TRUE(control->cancel(there.back(), "its user", moment()));
-    }
-    run(20s);
-  }
   void allow(std::string_view rules) {
     settings.compaction = *parse_compaction(rules);
     ASSERT_TRUE(control->reload(settings, moment()));
@@ -36,8 +24,6 @@ class Compaction : public PlanStand {
       return (event.kind + " " + event.text).find(part) != std::string::npos;
     });
   }
-
-  std::vector<JobNumber> kept;
 };
 
 TEST_F(Compaction, ServesALargeJobWithTheFewestMoves) {
@@ -84,22 +70,28 @@ TEST_F(Compaction, LeavesAloneWhatMayNotMove) {
   EXPECT_EQ(plans(), 0U);
 }
 
-TEST_F(Compaction, NobodyElseHasTheRoom) {
+class CompactionUnder : public Compaction, public testing::WithParamInterface<const char*> {};
+
+TEST_P(CompactionUnder, NobodyElseHasTheRoom) {
   fragment(Allows::replica);
-  settings.scheduler = "adaptive";
+  settings.scheduler = GetParam();
   allow("on");
-  ASSERT_TRUE(control->set_scheduler("adaptive", moment()));
+  ASSERT_TRUE(control->set_scheduler(settings.scheduler, moment()));
   run(5s);
   const JobNumber large = submit_long("7g.40gb", Allows::nothing);
-  for (int i = 0; i < 10; ++i) submit_long("4g.20gb", Allows::nothing);
+  std::vector<JobNumber> others;
+  for (int i = 0; i < 10; ++i) others.push_back(submit_long("4g.20gb", Allows::nothing));
   run(5min);
-  for (std::int64_t number = 1; number <= static_cast<std::int64_t>(plans()); ++number) {
-    const LivePlan plan = store->plans(number + 1, 1)->front();
-    if (plan.purpose->job == large) {
-      EXPECT_EQ(plan.served, true);
-    }
-  }
+  ASSERT_EQ(plans(), 1U);
+  const LivePlan plan = latest_plan();
+  EXPECT_EQ(plan.purpose.value().job, large);
+  EXPECT_EQ(plan.served, true);
+  EXPECT_EQ(record(large).state, JobState::running);
+  for (const JobNumber each : others) EXPECT_EQ(record(each).state, JobState::queued);
 }
+
+INSTANTIATE_TEST_SUITE_P(Schedulers, CompactionUnder,
+                         testing::Values("online:migration=off", "scheme-a", "scheme-b"));
 
 TEST_F(Compaction, StopsWhereNobodyWaitsForItAnyMore) {
   fragment(Allows::checkpoint);

@@ -36,6 +36,22 @@ class PlanStand : public Loop {
     return submit(sized_job(std::move(profile), allows), 1000h);
   }
 
+  /// Leaves a 3g.20gb on each of two GPUs, in `kept`, that had two.
+  void fragment(Allows allows) {
+    std::vector<JobNumber> all;
+    for (int i = 0; i < 4; ++i) all.push_back(submit_long("3g.20gb", allows));
+    run(20s);
+    std::map<std::string, std::vector<JobNumber>> on;
+    for (const JobNumber each : all) on[place(each).value().gpu].push_back(each);
+    for (const auto& [gpu, there] : on) {
+      kept.push_back(there.front());
+      for (std::size_t i = 1; i < there.size(); ++i)
+        ASSERT_TRUE(control->cancel(there[i], "its user", moment()));
+    }
+    run(20s);
+    ASSERT_EQ(kept.size(), 2U);
+  }
+
   /// What `cleave plan compact --live` finds.
   Result<PlanOrder> compaction(const std::string& method = "optimal") const {
     const LiveFleet live = control->live_fleet();
@@ -61,6 +77,8 @@ class PlanStand : public Loop {
     if (attempt == nullptr || !attempt->began || attempt->end) return std::nullopt;
     return PlannedPlace{attempt->gpu, attempt->profile, attempt->start};
   }
+
+  std::vector<JobNumber> kept;
 };
 
 }  // namespace cleave::trial

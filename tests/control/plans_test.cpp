@@ -11,20 +11,6 @@ class Plans : public PlanStand {
  protected:
   Plans() : PlanStand({"A100-40GB", "A100-40GB"}) {}
 
-  void fragment(Allows allows) {
-    std::vector<JobNumber> all;
-    for (int i = 0; i < 4; ++i) all.push_back(submit_long("3g.20gb", allows));
-    run(20s);
-    std::map<std::string, std::vector<JobNumber>> on;
-    for (const JobNumber each : all) on[place(each).value().gpu].push_back(each);
-    for (const auto& [gpu, there] : on) {
-      kept.push_back(there.front());
-      for (std::size_t i = 1; i < there.size(); ++i)
-        ASSERT_TRUE(control->cancel(there[i], "its user", moment()));
-    }
-    run(20s);
-    ASSERT_EQ(kept.size(), 2U);
-  }
   std::int64_t begin_plan() {
     order = compaction().value();
     const auto number = control->begin_plan(order, "ann", moment());
@@ -46,7 +32,6 @@ class Plans : public PlanStand {
   }
   [[nodiscard]] JobNumber moved() const { return order.moves.at(0).job; }
 
-  std::vector<JobNumber> kept;
   PlanOrder order;
 };
 

@@ -168,7 +168,7 @@ std::optional<Milliwatts> idle_power(const MeteredTime& time) {
 MeterStep step_of(const MeterReading& last, const MeterReading& now, const GpuModel& model) {
   if (!last.millijoules || !now.millijoules) return {};
   if (*now.millijoules < *last.millijoules)
-    return {{}, "its counter of energy has gone back, as where a driver is loaded anew"};
+    return {{}, "its energy counter has gone back, for example because the driver was reloaded"};
   const std::uint64_t more = *now.millijoules - *last.millijoules;
   const Duration time = last.steady && now.steady ? *now.steady - *last.steady : now.at - last.at;
   const auto most = static_cast<std::uint64_t>(most_energy.value);
