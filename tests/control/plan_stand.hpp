@@ -36,10 +36,10 @@ class PlanStand : public Loop {
     return submit(sized_job(std::move(profile), allows), 1000h);
   }
 
-  /// Leaves a 3g.20gb on each of two GPUs, in `kept`, that had two.
-  void fragment(Allows allows) {
+  /// Leaves an instance of the profile on each of two GPUs, in `kept`, that were full of them.
+  void fragment(Allows allows, const std::string& profile = "3g.20gb", int fill = 2) {
     std::vector<JobNumber> all;
-    for (int i = 0; i < 4; ++i) all.push_back(submit_long("3g.20gb", allows));
+    for (int i = 0; i < 2 * fill; ++i) all.push_back(submit_long(profile, allows));
     run(20s);
     std::map<std::string, std::vector<JobNumber>> on;
     for (const JobNumber each : all) on[place(each).value().gpu].push_back(each);

@@ -145,6 +145,30 @@ TEST_F(Plans, HaveTheirGpusForThemselvesUntilTheyEnd) {
   EXPECT_EQ(attempts(moved()).size(), 1U);
 }
 
+TEST_F(Plans, LeaveTheRestOfAGpuToOthers) {
+  fragment(Allows::replica, "2g.10gb", 3);
+  const std::int64_t number = begin_paused_plan();
+  const PlannedPlace to = order.moves.at(0).to;
+  std::vector<JobNumber> small;
+  for (int i = 0; i < 4; ++i) small.push_back(submit_long("1g.5gb", Allows::nothing));
+  run(60s);
+  std::size_t running = 0;
+  for (const JobNumber each : small) {
+    if (record(each).state != JobState::running) continue;
+    ++running;
+    EXPECT_EQ(place(each)->gpu, to.gpu) << "the other GPU is to be empty";
+  }
+  EXPECT_EQ(running, 3U) << "two 2g.10gb of seven slices leave three";
+  EXPECT_NE(control->why_waits(small.back()).find("is in part held by plan 1"), std::string::npos)
+      << control->why_waits(small.back());
+  ASSERT_TRUE(control->change_plan(number, PlanChange::resume, "ann", moment()));
+  run(30s);
+  EXPECT_EQ(state_of_plan(), "finished");
+  EXPECT_EQ(place(moved()), to);
+  EXPECT_EQ(latest_plan().freed, 1) << "the last of the small ones waited until it had ended";
+  EXPECT_EQ(record(small.back()).state, JobState::running);
+}
+
 TEST_F(Plans, GoOnWhenTheyAreResumed) {
   fragment(Allows::checkpoint);
   const std::int64_t number = begin_paused_plan();

@@ -38,12 +38,16 @@ void add(PlacementSet which, bool owned, GpuEntry& entry) {
 
 FleetFile fleet_of(const NodeState& node) {
   FleetFile file;
-  for (const ManagedGpu& gpu : node.gpus) {
+  for (const GpuId id : node.all_gpus()) {
+    const ManagedGpu& gpu = node.gpu(id);
     GpuEntry entry;
     entry.name = fmt::format("gpu/{}", gpu.identity->index);
     entry.geometry = geometry_index(file.geometries, gpu.geometry());
-    const PlacementSet ours = gpu.ready_instances();
-    const PlacementSet walls = (gpu.walls | gpu.quarantined_instances()) - ours;
+    // What a plan has all to itself takes no work: its places are no walls there.
+    const PlanHold held = node.held_of(id);
+    const PlacementSet kept = held.all ? PlacementSet{} : held.places;
+    const PlacementSet ours = gpu.ready_instances() - kept;
+    const PlacementSet walls = (gpu.walls | gpu.quarantined_instances() | kept) - ours;
     // One whose state is not legal takes no work (loop/engine_rebuild.cpp).
     if (!gpu.lost && gpu.geometry().legal(walls | ours)) {
       add(walls, false, entry);

@@ -1,6 +1,6 @@
 #pragma once
 // The node's GPUs as a fleet, in the form that an engine is made from: instances of ours are idle
-// in it, those of others are walls.
+// in it, those of others are walls, and so are places that a plan keeps.
 
 #include "control/node/node_state.hpp"
 #include "model/fleet_file.hpp"

@@ -83,7 +83,7 @@ void EngineRebuild::tell_gpus() {
     const ManagedGpu& gpu = node_.gpu(id);
     if (gpu.lost) {
       brain_.collect(GpuLost{id});
-    } else if (!gpus_.takes_work(id) || node_.is_held(id) ||
+    } else if (!gpus_.takes_work(id) || node_.held_of(id).all ||
                !gpu.geometry().legal(gpu.walls | gpu.ready_instances())) {
       brain_.collect(GpuDrained{id});
     }

@@ -274,9 +274,10 @@ void GpuListener::not_made(GpuId id, std::optional<PlacementId> placement, const
       job->record.state = node_.runs(*job) ? JobState::stopping : JobState::queued;
       book_.note(*job);
     }
-  if (node_.is_held(id)) {
-    tell_plan(id, fmt::format("{} could not be made: {}", node_.in_words(JobPlace{id, placement}),
-                              why.text()));
+  if (node_.held_of(id).has(placement)) {
+    tell_plan(id, placement,
+              fmt::format("{} could not be made: {}", node_.in_words(JobPlace{id, placement}),
+                          why.text()));
     brain_.refused(id);
     return lifecycle_.rebuild("a GPU refused");
   }
@@ -296,15 +297,16 @@ void GpuListener::not_made(GpuId id, std::optional<PlacementId> placement, const
 }
 
 /// It asked for the change, since nobody else does there.
-void GpuListener::tell_plan(GpuId id, const std::string& why) {
-  if (node_.is_held(id)) node_.plan_refusals.push_back(why);
+void GpuListener::tell_plan(GpuId id, std::optional<PlacementId> placement,
+                            const std::string& why) {
+  if (node_.held_of(id).has(placement)) node_.plan_refusals.push_back(why);
 }
 
 void GpuListener::mig_refused(GpuId gpu, const SwitchMig& mig, const Error& why) {
   event(gpu, "mig-refused",
         fmt::format("{}: MIG mode was not switched {}: {}", node_.in_words(gpu),
                     mig.on ? "on" : "off", why.text()));
-  tell_plan(gpu, fmt::format("{}: MIG mode was not switched", node_.in_words(gpu)));
+  tell_plan(gpu, std::nullopt, fmt::format("{}: MIG mode was not switched", node_.in_words(gpu)));
   brain_.refused(gpu);
   lifecycle_.rebuild("a GPU refused");
 }
@@ -359,8 +361,9 @@ void GpuListener::not_destroyed(GpuId id, PlacementId placement, const Error& wh
     instance->second.idle_since = clock_.steady();
     hold(instance->second, why);
   }
-  tell_plan(id, fmt::format("{} could not be destroyed: {}",
-                            node_.in_words(JobPlace{id, placement}), why.text()));
+  tell_plan(id, placement,
+            fmt::format("{} could not be destroyed: {}", node_.in_words(JobPlace{id, placement}),
+                        why.text()));
   lifecycle_.rebuild("an instance stays");
 }
 

@@ -75,7 +75,7 @@ class GpuListener {
   void try_held_at_once();
   void try_again(ManagedInstance& instance);
   void still_quarantined(GpuId gpu, PlacementId placement, const Error& why);
-  void tell_plan(GpuId gpu, const std::string& why);
+  void tell_plan(GpuId gpu, std::optional<PlacementId> placement, const std::string& why);
   void mig_refused(GpuId gpu, const SwitchMig& mig, const Error& why);
   void instance_gone(GpuId gpu, PlacementId placement);
   void lose_instance(GpuId gpu, PlacementId placement);

@@ -112,8 +112,9 @@ bool Listing::usable(GpuId id) const {
 
 PlacementSet Listing::free_places(GpuId id) const {
   const ManagedGpu& gpu = node_.gpu(id);
-  if (!usable(id) || node_.occupied(id, std::nullopt)) return {};
-  PlacementSet taken = gpu.walls | gpu.quarantined_instances();
+  const PlanHold held = node_.held_of(id);
+  if (!usable(id) || held.all || node_.occupied(id, std::nullopt)) return {};
+  PlacementSet taken = gpu.walls | gpu.quarantined_instances() | held.places;
   for (const auto& [placement, instance] : gpu.instances)
     if (node_.occupied(id, placement)) taken.insert(placement);
   return gpu.geometry().free(taken);
@@ -195,9 +196,10 @@ std::string Listing::closed_gpus() const {
   std::string closed;
   for (const GpuId id : node_.all_gpus()) {
     const ManagedGpu& gpu = node_.gpu(id);
-    if (node_.is_held(id)) {
-      closed += fmt::format("; {} is held by plan {}", node_.in_words(id), node_.plan->number);
-      continue;
+    if (const PlanHold held = node_.held_of(id); held.any()) {
+      closed += fmt::format("; {} is {}held by plan {}", node_.in_words(id),
+                            held.all ? "" : "in part ", node_.plan->number);
+      if (held.all) continue;
     }
     if (usable(id)) {
       if (!gpu.walls.empty())

@@ -262,12 +262,13 @@ void PlanKeeper::settle(PlannedMove& move, MovePhase state, const std::string& w
     if (LiveJob* job = node_.find(move.job)) job->on_its_way = false;
     return;
   }
-  if (const auto place = place_of(node_, move.to))
+  if (const auto place = node_.place_of(move.to))
     std::erase_if(node_.gpu(place->gpu).steps, [&](const GpuStep& step) {
       return step.kind == GpuStep::Kind::create && step.placement == *place->placement;
     });
   lifecycle_.drop_steps(move.job);
   let_go(move.job);
+  lifecycle_.rebuild("a plan keeps a place no longer");
 }
 
 void PlanKeeper::let_go(JobNumber number) {

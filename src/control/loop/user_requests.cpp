@@ -333,7 +333,7 @@ void UserRequests::enter_drained(GpuId id, bool drained) {
   const bool unhealthy = gpu.drained_by() != nullptr;
   health_.accept(id);
   if (unhealthy) return lifecycle_.rebuild("an operator takes a GPU back");
-  if (!gpu.hung && !node_.is_held(id)) brain_.tell(GpuUndrained{id});
+  if (!gpu.hung && !node_.held_of(id).all) brain_.tell(GpuUndrained{id});
 }
 
 void UserRequests::pause(bool paused) {

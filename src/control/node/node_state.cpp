@@ -86,12 +86,31 @@ std::optional<GpuId> NodeState::gpu_of(const std::string& uuid) const {
   return std::nullopt;
 }
 
-bool NodeState::is_held(GpuId id) const {
-  if (!plan) return false;
-  const std::string& uuid = gpu(id).identity->uuid;
-  return std::ranges::any_of(plan->moves, [&](const PlannedMove& move) {
-    return move.from.gpu == uuid || move.to.gpu == uuid;
-  });
+std::optional<JobPlace> NodeState::place_of(const PlannedPlace& place) const {
+  const auto id = gpu_of(place.gpu);
+  if (!id) return std::nullopt;
+  const auto placement = gpu(*id).geometry().find(place.profile, static_cast<int>(place.start));
+  return placement ? std::optional(JobPlace{*id, *placement}) : std::nullopt;
+}
+
+PlanHold NodeState::held_of(GpuId id) const {
+  PlanHold hold;
+  if (!plan) return hold;
+  const ManagedGpu& held = gpu(id);
+  const std::string& uuid = held.identity->uuid;
+  for (const PlannedMove& move : plan->moves) {
+    // What a plan empties stays so until it ends, or others would come to where jobs left.
+    hold.all = hold.all || move.from.gpu == uuid;
+    if (move.to.gpu != uuid || is_settled(move.state)) continue;
+    const auto place = place_of(move.to);
+    const LiveJob* job = find(move.job);
+    const bool there = job != nullptr && job->main && job->attempts.at(*job->main).placed &&
+                       job->attempts.at(*job->main).place == place;
+    if (place && !there) hold.places.insert(*place->placement);
+  }
+  const PlacementSet stands = held.walls | held.quarantined_instances() | held.ready_instances();
+  hold.all = hold.all || (hold.any() && !held.geometry().legal(stands | hold.places));
+  return hold;
 }
 
 std::optional<std::pair<GpuId, PlacementId>> NodeState::instance_of(

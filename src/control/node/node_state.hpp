@@ -39,6 +39,17 @@ struct HostShortage {
   std::map<JobNumber, int> waits;  // jobs that wait for it, with the error number
 };
 
+/// What the plan that is being carried out has of a GPU for itself. The rest of the GPU takes work.
+struct PlanHold {
+  bool all = false;     // jobs leave it, or what must go first leaves no room for `places`
+  PlacementSet places;  // that its moves still need, and that no job has
+  [[nodiscard]] bool any() const { return all || !places.empty(); }
+  /// Whether this place is its own; without a placement, the GPU with MIG off.
+  [[nodiscard]] bool has(std::optional<PlacementId> placement) const {
+    return all || (placement && places.contains(*placement));
+  }
+};
+
 /// Attempts of which it is kept what they held.
 inline constexpr std::size_t most_past_use = 20'000;
 
@@ -95,8 +106,11 @@ struct NodeState {
   [[nodiscard]] std::vector<GpuId> all_gpus() const;
   /// The managed GPU with this UUID.
   [[nodiscard]] std::optional<GpuId> gpu_of(const std::string& uuid) const;
-  /// Whether the plan that is being carried out has this GPU for itself.
-  [[nodiscard]] bool is_held(GpuId id) const;
+  /// Where a place of a plan is; nothing where the GPU or the placement is not there.
+  [[nodiscard]] std::optional<JobPlace> place_of(const PlannedPlace& place) const;
+  [[nodiscard]] PlanHold held_of(GpuId id) const;
+  /// Whether the plan that is being carried out has a part of this GPU for itself, or all of it.
+  [[nodiscard]] bool is_held(GpuId id) const { return held_of(id).any(); }
   /// Where the instance with this MIG UUID is, unless it is only being made.
   [[nodiscard]] std::optional<std::pair<GpuId, PlacementId>> instance_of(
       const std::string& device) const;

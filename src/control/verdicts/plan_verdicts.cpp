@@ -68,7 +68,7 @@ PlacementSet wanted_on(const NodeState& node, const PlannedMove& move, const Job
   if (!node.plan) return wanted;
   for (const PlannedMove& each : node.plan->moves) {
     if (is_settled(each.state) || each.wave != move.wave || each.to.gpu != move.to.gpu) continue;
-    if (const auto there = place_of(node, each.to)) wanted.insert(*there->placement);
+    if (const auto there = node.place_of(each.to)) wanted.insert(*there->placement);
   }
   return wanted;
 }
@@ -125,7 +125,7 @@ MoveVerdict go_on(const NodeState& node, const LiveJob& job, const PlannedMove& 
                   const MigRules& rules) {
   if (const LiveAttempt* attempt = settled_attempt(job); attempt && attempt->unsaved)
     return verdict(Kind::leave, *attempt->unsaved);
-  const auto place = place_of(node, move.to);
+  const auto place = node.place_of(move.to);
   if (!place) return verdict(Kind::blocked, fmt::format("GPU {} is not managed", move.to.gpu));
   const bool begun = move.state == MovePhase::moving;
   if (begun && job.record.attempts - move.attempts_then >= most_starts)
@@ -165,7 +165,7 @@ std::string flaw_of(const NodeState& node, const PlannedMove& move,
     return fmt::format("job {} does not run", move.job);
   if (way_of(*job) == MoveWay::stays)
     return fmt::format("{} does not allow that it is moved", NodeState::in_words(job->record));
-  const auto from = place_of(node, move.from), to = place_of(node, move.to);
+  const auto from = node.place_of(move.from), to = node.place_of(move.to);
   if (!from || !to) {
     const PlannedPlace& wrong = from ? move.to : move.from;
     return fmt::format("there is no place {}@{} on a managed GPU {}", shown(wrong.profile),
@@ -286,15 +286,6 @@ LiveFleet live_fleet_of(const NodeState& node, const MigRules& rules) {
   return live;
 }
 
-std::optional<JobPlace> place_of(const NodeState& node, const PlannedPlace& place) {
-  const auto gpu = node.gpu_of(place.gpu);
-  if (!gpu) return std::nullopt;
-  const auto placement =
-      node.gpu(*gpu).geometry().find(place.profile, static_cast<int>(place.start));
-  if (!placement) return std::nullopt;
-  return JobPlace{*gpu, *placement};
-}
-
 Result<LivePlan> plan_of(const NodeState& node, const PlanOrder& order, const MigRules& rules) {
   const auto refuse = [](std::string why) {
     return fail(ErrorKind::infeasible, "the plan", std::move(why),
@@ -334,10 +325,10 @@ MoveVerdict judge_move(const NodeState& node, const PlannedMove& move, const Mig
   if (job == nullptr || is_final(job->record.state)) return verdict(Kind::over);
   if (job->record.cancelled) return verdict(Kind::wait);
   if (const LiveAttempt* attempt = settled_attempt(*job)) {
-    const bool there = place_of(node, move.to) == attempt->place;
+    const bool there = node.place_of(move.to) == attempt->place;
     if (there && attempt->record.began && job->attempts.size() == 1) return verdict(Kind::done);
     if (there || job->replica) return verdict(Kind::wait);
-    if (place_of(node, move.from) != attempt->place)
+    if (node.place_of(move.from) != attempt->place)
       return verdict(Kind::leave, fmt::format("it runs on {}", node.in_words(attempt->place)));
     if (!attempt->record.began || job->attempts.size() > 1) return verdict(Kind::wait);
     return go_on(node, *job, move, rules);
@@ -352,7 +343,7 @@ bool may_be_withdrawn(const NodeState& node, const PlannedMove& move) {
   const LiveJob* job = node.find(move.job);
   return job == nullptr ||
          (!job->on_its_way && !job->replica && job->attempts.size() <= 1 &&
-          place_of(node, move.to) !=
+          node.place_of(move.to) !=
               (job->main ? std::optional(job->attempts.at(*job->main).place) : std::nullopt));
 }
 

@@ -28,9 +28,6 @@ inline constexpr Duration idle_enough = std::chrono::minutes(5);
 /// everything else that is not an idle instance of ours is a wall. With the jobs that wait.
 [[nodiscard]] LiveFleet live_fleet_of(const NodeState& node, const MigRules& rules);
 
-/// Where a place of a plan is now; nothing where the GPU or the placement is not there.
-[[nodiscard]] std::optional<JobPlace> place_of(const NodeState& node, const PlannedPlace& place);
-
 /// The plan that an order begins, as far as it can be carried out: GPUs as UUIDs, the GPUs that it
 /// empties. Fails where a job is not where the order has it, does not allow the move, or is moved
 /// twice in a wave; or where a place is not one of its GPU.
