@@ -180,7 +180,7 @@ if [ "$long" = yes ]; then
   run_long laws_test 'Scheduler/Hosts.*' CLEAVE_HOST_EVENTS=120000
   run_long laws_test '-*dyna*:*racle*' CLEAVE_LAW_EVENTS=10000000 CLEAVE_REBUILD_EVENTS=1000000 CLEAVE_LONG=1
   run_long laws_test '*dyna*:*racle*' CLEAVE_LAW_EVENTS=1000000
-  run_long daemon_plans_test 'PlanSituations.*' CLEAVE_LONG=1
+  run_long daemon_plans_test 'Plan*' CLEAVE_LONG=1
   run_long daemon_loop_test '*Seed*' CLEAVE_DAEMON_SEEDS=100000 CLEAVE_PLAN_SEEDS=10000
   run_long daemon_crash_test '*' CLEAVE_LONG=1
   run_long daemon_injection_test '*' CLEAVE_LONG=1

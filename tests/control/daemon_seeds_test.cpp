@@ -10,16 +10,12 @@
 #include <iostream>
 
 #include "base/format.hpp"
+#include "base/number_asked_test.hpp"
 #include "base/sanitized_test.hpp"
 #include "seeded_daemon.hpp"
 
 namespace cleave::trial {
 namespace {
-
-std::uint64_t number_of(const char* name, std::uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
-}
 
 void print(std::uint64_t count, const SeededDaemon::Counts& all) {
   fmt::print(
@@ -69,11 +65,11 @@ void expect_all_happened(const SeededDaemon::Counts& all) {
 }
 
 TEST(DaemonSeeds, NothingIsLost) {
-  const std::uint64_t first = number_of("CLEAVE_DAEMON_SEED", 1);
+  const std::uint64_t first = number_asked("CLEAVE_DAEMON_SEED", 1);
   const std::uint64_t count =
-      number_of("CLEAVE_DAEMON_SEEDS", std::getenv("CLEAVE_DAEMON_SEED") != nullptr ? 1
-                                       : sanitized                                  ? 90
-                                                                                    : 300);
+      number_asked("CLEAVE_DAEMON_SEEDS", std::getenv("CLEAVE_DAEMON_SEED") != nullptr ? 1
+                                          : sanitized                                  ? 90
+                                                                                       : 300);
   SeededDaemon::Counts all;
   for (std::uint64_t seed = first; seed < first + count && !HasFailure(); ++seed) {
     SeededDaemon daemon(seed);

@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <set>
 
+#include "base/number_asked_test.hpp"
 #include "base/random.hpp"
 #include "base/sanitized_test.hpp"
 #include "device/ledger.hpp"
@@ -308,16 +309,11 @@ class Trial final : public PlanStand {
   std::vector<std::string> broken_;
 };
 
-std::uint64_t number_of(const char* name, std::uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
-}
-
 TEST(PlanSeeds, EndWhereTheySay) {
   const bool one = std::getenv("CLEAVE_PLAN_SEED") != nullptr;
-  const std::uint64_t first = number_of("CLEAVE_PLAN_SEED", 1);
+  const std::uint64_t first = number_asked("CLEAVE_PLAN_SEED", 1);
   const std::uint64_t usual = std::getenv("CLEAVE_LONG") != nullptr ? 1000 : sanitized ? 60 : 250;
-  const std::uint64_t count = number_of("CLEAVE_PLAN_SEEDS", one ? 1 : usual);
+  const std::uint64_t count = number_asked("CLEAVE_PLAN_SEEDS", one ? 1 : usual);
   Counts all;
   for (std::uint64_t seed = first; seed < first + count && !HasFailure(); ++seed) {
     Trial trial(seed, all);

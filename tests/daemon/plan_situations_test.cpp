@@ -12,9 +12,10 @@
 #include <set>
 
 #include "base/format.hpp"
+#include "base/number_asked_test.hpp"
 #include "base/random.hpp"
 #include "daemon/stop_points.hpp"
-#include "daemon_stand.hpp"
+#include "moving_jobs.hpp"
 
 namespace cleave::whole {
 namespace {
@@ -26,8 +27,6 @@ struct Happened {
   std::size_t plans = 0, nothing = 0, calm = 0, finished = 0, stopped = 0, moved = 0, left = 0,
               deaths = 0, refused = 0, foreign = 0, restored = 0;
 };
-
-enum class Way { replica, signal, command, no_command, fixed };
 
 StandOptions options_of(Random& random) {
   StandOptions options;
@@ -72,10 +71,7 @@ class Situation {
       const Way way = static_cast<Way>(random_.below(5));
       const Way allows = calm_ && way == Way::no_command ? Way::command : way;
       const std::int64_t number =
-          stand_.submit(fmt::format("--profile {} {} -- sh -c 'echo $CLEAVE_ATTEMPT >> {}; exec "
-                                    "sleep 600'",
-                                    profiles[random_.below(std::size(profiles))], words_of(allows),
-                                    stand_.path("run-$CLEAVE_JOB")));
+          submit_moving(stand_, profiles[random_.below(std::size(profiles))], allows);
       ways_[number] = allows;
     }
     stand_.wait_until([&] { return settled(); }, seconds(3));
@@ -87,26 +83,6 @@ class Situation {
     for (const std::int64_t each : cancelled_) (void)stand_.over(each);
     // One that waits would come to run on what is free: the plan is for those that run.
     stand_.wait_until([&] { return settled(); }, seconds(3));
-  }
-  std::string words_of(Way way) const {
-    switch (way) {
-      case Way::replica:
-        return "--movable";
-      case Way::signal:
-        return "--progress checkpoint --checkpoint-signal WINCH --checkpoint-grace 0.1";
-      case Way::command:
-        return fmt::format(
-            "--restartable --checkpoint-command 'kill -0 $CLEAVE_PID' "
-            "--checkpoint-grace 20 --restore-command 'echo restored >> {}; exec "
-            "sleep 600'",
-            stand_.path("run-$CLEAVE_JOB"));
-      case Way::no_command:
-        return "--progress checkpoint --checkpoint-command 'echo no; exit 3' "
-               "--checkpoint-grace 20";
-      case Way::fixed:
-        break;
-    }
-    return "";
   }
   /// The driver refuses some of what follows, or the daemon is killed at one of its effects.
   void disturb() {
@@ -197,7 +173,7 @@ class Situation {
       ++running;
       EXPECT_TRUE(devices.insert(job["instance"]["device"].get<std::string>()).second)
           << "two jobs on " << job["instance"].dump();
-      check_runs(number, way, job);
+      all_.restored += began_as_told(stand_, way, job) ? 1 : 0;
     }
     EXPECT_TRUE(stand_.wait_until([&] { return stand_.supervisors().size() == running; }))
         << stand_.supervisors().size() << " run instead of " << running;
@@ -205,28 +181,6 @@ class Situation {
       const auto there = stand_.instances();
       EXPECT_NE(std::ranges::find(there, foreign_), there.end()) << "it was somebody else's";
     }
-  }
-  /// Each start is an attempt of its own; what may not be moved has one, and what was saved by a
-  /// command is brought back by one.
-  void check_runs(std::int64_t number, Way way, const Json& job) {
-    const auto began = std::ranges::count_if(
-        job["history"], [](const Json& each) { return each["began_at"].is_string(); });
-    std::string ran;
-    std::int64_t starts = 0;
-    // A program has begun a moment before it writes.
-    (void)stand_.wait_until([&] {
-      ran = text_of(stand_.path(fmt::format("run-{}", number)));
-      starts = std::ranges::count(ran, '\n');
-      return starts >= began;
-    });
-    EXPECT_EQ(starts, began) << ran << job.dump(1);
-    const bool stays = way == Way::fixed || way == Way::no_command;
-    if (stays) {
-      EXPECT_EQ(starts, 1) << job.dump(1) << stand_.events();
-    }
-    const bool restored = ran.find("restored\n") != std::string::npos;
-    EXPECT_EQ(restored, way == Way::command && starts > 1) << ran;
-    all_.restored += restored ? 1 : 0;
   }
 
   Random random_;
@@ -238,16 +192,11 @@ class Situation {
   std::string foreign_;
 };
 
-std::uint64_t number_of(const char* name, std::uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
-}
-
 TEST(PlanSituations, EndWhereTheySay) {
   const bool one = std::getenv("CLEAVE_SITUATION") != nullptr;
-  const std::uint64_t first = number_of("CLEAVE_SITUATION", 1);
+  const std::uint64_t first = number_asked("CLEAVE_SITUATION", 1);
   const std::uint64_t usual = std::getenv("CLEAVE_LONG") != nullptr ? 100 : sanitized ? 3 : 8;
-  const std::uint64_t count = number_of("CLEAVE_SITUATIONS", one ? 1 : usual);
+  const std::uint64_t count = number_asked("CLEAVE_SITUATIONS", one ? 1 : usual);
   Happened all;
   for (std::uint64_t seed = first; seed < first + count && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(

@@ -139,7 +139,10 @@ void Startup::take_alive(LiveJob& job, const FoundJob& found) {
   lifecycle_.watch_time(job, job.attempts.at(number));
   if (job.attempts.at(number).record.end) return lifecycle_.tell_to_end(job, number);
   if (job.main != number)
-    lifecycle_.stop_attempt(job, number, AttemptEnd::moved, "another attempt took over");
+    lifecycle_.stop_attempt(job, number, AttemptEnd::moved,
+                            job.main && *job.main < number
+                                ? "it had not taken over yet when the daemon ended"
+                                : "another attempt took over");
 }
 
 void Startup::take_ended(LiveJob& job, const FoundJob& found) {
