@@ -444,6 +444,7 @@ TEST(OtherAnswers, AreReadAsTheyAreWritten) {
 TEST(Plans, AreReadAsTheyAreWritten) {
   PlanOrder order{"compact", seconds(90), {}};
   order.moves.push_back({2, 12, {"GPU-a", "3g.20gb", 0}, {"GPU-b", "3g.20gb", 4}, {}, {}, 0});
+  order.expected = seconds(12);
   const auto same = read_plan_order(to_json(order), "plan");
   ASSERT_TRUE(same) << same.error().text();
   EXPECT_EQ(*same, order);
@@ -452,6 +453,7 @@ TEST(Plans, AreReadAsTheyAreWritten) {
   plan.kind = "compact";
   plan.state = PlanState::stopped;
   plan.why = "its time is up";
+  plan.expected = seconds(12);
   plan.ended = Instant{seconds(5)};
   plan.moves = order.moves;
   plan.moves[0].state = MovePhase::left;

@@ -23,13 +23,20 @@ struct ApiFleetWork {
   std::int64_t job = 0;
   std::string what;  // "replica 2 of job 12"
   std::string way;   // a word of moves, perhaps one of a later daemon
-  Duration saves{};
+  Duration saves{}, starts{};
   friend bool operator==(const ApiFleetWork&, const ApiFleetWork&) = default;
+};
+/// How long instances take to be made or destroyed on this node.
+struct ApiChangeTimes {
+  std::int64_t count = 0;
+  double factor = 1;
+  friend bool operator==(const ApiChangeTimes&, const ApiChangeTimes&) = default;
 };
 /// What may be planned with.
 struct ApiFleet {
   std::vector<ApiFleetGpu> gpus;
   std::vector<ApiFleetWork> work;
+  std::optional<ApiChangeTimes> creates, destroys;  // empty: none was seen yet
   friend bool operator==(const ApiFleet&, const ApiFleet&) = default;
 };
 
@@ -68,14 +75,31 @@ inline constexpr auto fields_of<ApiFleetWork> = std::tuple{
            .words = move_way_names}),
     field("saves_s", &ApiFleetWork::saves,
           {.help = "How long it has at most to save its work and end", .least = 0}),
+    field("starts_s", &ApiFleetWork::starts,
+          {.help = "How long it takes to start, as its latest start did", .least = 0}),
 };
 template <>
 inline constexpr std::string_view schema_of<ApiFleetWork> = "FleetWork";
 
 template <>
+inline constexpr auto fields_of<ApiChangeTimes> = std::tuple{
+    field("count", &ApiChangeTimes::count,
+          {.help = "Number of the latest changes that count", .least = 0, .needed = true}),
+    field("factor", &ApiChangeTimes::factor,
+          {.help = "Median of how long they took, as a multiple of what the planner's law expects",
+           .needed = true}),
+};
+template <>
+inline constexpr std::string_view schema_of<ApiChangeTimes> = "ChangeTimes";
+
+template <>
 inline constexpr auto fields_of<ApiFleet> = std::tuple{
     field("gpus", &ApiFleet::gpus, {.help = "The GPUs that take work"}),
     field("work", &ApiFleet::work, {.help = "The jobs that run on them"}),
+    field("creates", &ApiFleet::creates,
+          {.help = "How long instances take to be made here, as was seen"}),
+    field("destroys", &ApiFleet::destroys,
+          {.help = "How long instances take to be destroyed here, as was seen"}),
 };
 
 }  // namespace cleave

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "base/time.hpp"
 #include "device/gpu_view.hpp"
 #include "model/ids.hpp"
 #include "runner/device_rules.hpp"
@@ -104,6 +105,7 @@ struct GpuNews {
   std::vector<std::string> remarks;         // what was settled or adopted, one line each
   std::vector<CountedDevice> counted = {};  // by LookAtGpu; without those that the driver refuses
   std::vector<GpuEvent> events = {};        // of the GPU, since the operation before
+  Duration took{};  // from its turn to its answer; zero where that was not measured
 };
 
 class GpuExecutor {

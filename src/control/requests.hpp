@@ -11,6 +11,7 @@
 
 #include "control/gpu_executor.hpp"
 #include "control/job_record.hpp"
+#include "control/node/change_times.hpp"
 #include "model/fleet_file.hpp"
 #include "model/live_plan.hpp"
 
@@ -52,13 +53,15 @@ struct LiveWorkload {
   JobNumber job = 0;
   std::string words;  // "replica 2 of job 12"
   MoveWay way = MoveWay::stays;
-  Duration saves{};  // from the signal or TERM to its end, at most
+  Duration saves{};   // from the signal or TERM to its end, at most
+  Duration starts{};  // as it took to start where it runs
 };
 /// The GPUs as a fleet with its work, and what the fleet file does not say of both.
 struct LiveFleet {
   FleetFile fleet;
   std::vector<std::string> uuids;  // of the fleet's GPUs
   std::vector<LiveWorkload> work;  // running, by number
+  ChangeTimes times;
 };
 
 /// The owner of a job as the system knows them now.

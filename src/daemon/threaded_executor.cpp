@@ -104,6 +104,7 @@ class ThreadedExecutor::Lane {
                  .observation = {},
                  .made = {},
                  .remarks = {}};
+    const auto begun = std::chrono::steady_clock::now();
     try {
       if (!worker_) news.done = open();
       if (worker_) news = worker_->carry_out(operation);
@@ -111,6 +112,7 @@ class ThreadedExecutor::Lane {
       news.done = fail(ErrorKind::internal, place_of(GpuIndex{gpu_.index}), thrown.what());
       close();
     }
+    news.took = std::chrono::steady_clock::now() - begun;
     lost_ = news.observation ? news.observation->lost : lost_ && !worker_;
     // A library that cannot even be opened after the GPU was lost does not mean that the GPU is
     // back.

@@ -85,6 +85,7 @@ struct PlanOrder {
   std::string kind;                         // compact, reconfigure, joint, migrate
   Duration within = std::chrono::hours(1);  // how long it may take, and holds its places
   std::vector<PlannedMove> moves;
+  std::optional<Duration> expected = {};  // how long it is expected to take
   friend bool operator==(const PlanOrder&, const PlanOrder&) = default;
 };
 
@@ -107,6 +108,7 @@ struct LivePlan {
   PlanState state = PlanState::running;
   std::string why;  // in words, why it stopped or is about to
   Instant begun{}, until{};
+  std::optional<Duration> expected = {};  // how long it was to take
   std::optional<Instant> ended;
   std::vector<PlannedMove> moves;
   std::vector<std::string> frees;      // UUIDs of the GPUs that are to be empty in the end
@@ -176,6 +178,8 @@ inline constexpr auto fields_of<PlanOrder> = std::tuple{
           {.help = "How long it may take; its places are held for it no longer",
            .least = 1,
            .most = 86400}),
+    field("expected_s", &PlanOrder::expected,
+          {.help = "How long it is expected to take; shown beside what it took", .least = 0}),
     field("moves", &PlanOrder::moves, {.help = "The moves"}),
 };
 template <>
@@ -213,6 +217,8 @@ inline constexpr auto fields_of<LivePlan> = std::tuple{
     field("until", &LivePlan::until,
           {.help = "When it stops at the latest, and holds no place any more",
            .null = NullWhen::never}),
+    field("expected_s", &LivePlan::expected,
+          {.help = "How long it was expected to take when it was made", .least = 0}),
     field("ended_at", &LivePlan::ended, {.help = "When it ended", .use = FieldUse::wire}),
     field("moves", &LivePlan::moves, {.help = "Its moves, wave by wave"}),
     field("frees", &LivePlan::frees,

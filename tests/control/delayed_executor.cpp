@@ -153,6 +153,7 @@ void DelayedExecutor::begin(Lane& lane) {
     return Duration(
         static_cast<std::int64_t>(random_.below(static_cast<std::uint64_t>(most.count()) + 1)));
   };
+  lane.begun_at = now_;
   lane.done_at = now_ + up_to(delays_.until_done);
   lane.told_at = lane.done_at + up_to(delays_.until_told);
   lane.never = random_.uniform() < delays_.never;
@@ -192,6 +193,7 @@ void DelayedExecutor::do_next(std::size_t gpu) {
   if (lane.never && random_.below(2) == 0) return;  // it is not even done
   machine_->reach(gpu, "before", "act");
   lane.news = lane.worker->carry_out(lane.operations.front());
+  lane.news->took = lane.done_at - lane.begun_at;
   machine_->reach(gpu, "after", "act");
 }
 

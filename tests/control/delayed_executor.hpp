@@ -118,7 +118,7 @@ class DelayedExecutor final : public GpuExecutor {
     std::unique_ptr<FaultyDoor> door;
     std::unique_ptr<GpuWorker> worker;
     std::deque<NumberedOperation> operations;  // the first is under way
-    Duration done_at{}, told_at{};
+    Duration begun_at{}, done_at{}, told_at{};
     std::optional<GpuNews> news;  // done, and not told
     bool never = false, stuck = false;
   };

@@ -63,7 +63,7 @@ class PlanStand : public Loop {
     if (!plan) return std::unexpected(plan.error());
     auto moves = planned_moves(*problem, plan->moves, live.uuids);
     if (!moves) return std::unexpected(moves.error());
-    return PlanOrder{"compact", 1h, std::move(*moves)};
+    return PlanOrder{.kind = "compact", .within = 1h, .moves = std::move(*moves)};
   }
   [[nodiscard]] LivePlan latest_plan() const { return store->plans(INT64_MAX, 1).value().at(0); }
   [[nodiscard]] std::string state_of_plan() const {

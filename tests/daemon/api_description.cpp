@@ -42,6 +42,7 @@ const std::vector<Described>& all_described() {
       {"Plan", field_infos<LivePlan>},
       {"FleetGpu", field_infos<ApiFleetGpu>},
       {"FleetWork", field_infos<ApiFleetWork>},
+      {"ChangeTimes", field_infos<ApiChangeTimes>},
       {"Usage", field_infos<ApiUsage>},
   };
   return all;

@@ -178,7 +178,7 @@ TEST(DaemonHealth, AMonitorThatKeepsHandlesDelaysOnlyWhatNeedsItsRoom) {
     stand.all_over(jobs);
     // What was to go is in the way by now, and other room is used as before.
     ASSERT_TRUE(stand.wait_until([&] {
-      return has(stand.get("/healthz").dump(), "is to go and cannot be destroyed");
+      return has(stand.get("/healthz").dump(), "cannot be destroyed yet");
     })) << stand.events();
     EXPECT_EQ(stand.over(stand.submit("--profile 1g.5gb -- true"))["state"], "finished");
     large = stand.submit("--instances 2x7g.40gb -- true");

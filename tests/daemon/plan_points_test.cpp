@@ -35,6 +35,10 @@ class StoppedPlan {
     revive();
     order();
     EXPECT_TRUE(stand_.wait_until([&] { return has_ended(); }, seconds(30))) << stand_.events();
+    // What it writes later is not of the plan.
+    stand_.kill();
+    stand_.start();
+    EXPECT_TRUE(stand_.wait_until_ready()) << stand_.log();
     check();
     return died_;
   }

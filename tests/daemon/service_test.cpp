@@ -1156,6 +1156,8 @@ TEST(Service, CarriesPlansOut) {
   EXPECT_EQ(fleet["work"][0]["workload"], "job-1");
   EXPECT_EQ(fleet["work"][0]["way"], "replica");
   EXPECT_EQ(fleet["gpus"].size(), 2U);
+  EXPECT_EQ(fleet["creates"]["count"], 1) << "how long its instance took to be made was heard";
+  EXPECT_TRUE(fleet["destroys"].is_null()) << fleet.dump(1);
   const Json job = stand.ask(ada(), "GET", "/v1/jobs/1").json();
   const Json from{
       {"gpu", job["instance"]["gpu"]}, {"profile", "3g.20gb"}, {"start", job["instance"]["start"]}};

@@ -52,15 +52,51 @@ std::vector<std::string> freed_by(const PlanProblem& problem, const Plan& plan) 
   return freed;
 }
 
-/// Waves follow one another; in a wave jobs save their work at the same time.
-Duration longest_saving(const PlanOrder& order, const LiveState& state) {
-  std::map<std::int64_t, Duration> waves;
-  for (const PlannedMove& move : order.moves)
-    if (const ApiFleetWork* work = work_of(state, move.job); work != nullptr && saves_first(*work))
-      waves[move.wave] = std::max(waves[move.wave], work->saves);
-  Duration all{};
-  for (const auto& [wave, time] : waves) all += time;
-  return all;
+/// How long a plan is expected to take, and of what that is made up.
+struct ExpectedTime {
+  Duration changes{}, saving{}, starting{};
+  [[nodiscard]] Duration all() const { return changes + saving + starting; }
+};
+
+Duration scaled(Duration time, const std::optional<ApiChangeTimes>& seen) {
+  return seen ? std::chrono::duration_cast<Duration>(time * seen->factor) : time;
+}
+
+/// Waves follow one another; the jobs of a wave save their work and start at the same time. How
+/// long it takes to fill a job's memory is in the time of its start.
+ExpectedTime expected_time(const PlanProblem& problem, const Plan& plan, const PlanOrder& order,
+                           const LiveState& state) {
+  ExpectedTime time;
+  for (const WaveCost& wave : cost_of(problem, plan.moves.waves))
+    time.changes += scaled(wave.make_room + wave.clean_up, state.fleet.destroys) +
+                    scaled(wave.create, state.fleet.creates);
+  std::map<std::int64_t, std::pair<Duration, Duration>> waves;
+  for (const PlannedMove& move : order.moves) {
+    const ApiFleetWork* work = work_of(state, move.job);
+    if (work == nullptr) continue;
+    auto& [saves, starts] = waves[move.wave];
+    if (saves_first(*work)) saves = std::max(saves, work->saves);
+    starts = std::max(starts, work->starts);
+  }
+  for (const auto& [wave, longest] : waves) {
+    time.saving += longest.first;
+    time.starting += longest.second;
+  }
+  return time;
+}
+
+/// "0.4 s to change instances, 2 s for jobs to start, and at most 30 s to save their work"
+std::string in_words(const ExpectedTime& time, const ApiFleet& fleet) {
+  const auto seen = fleet.creates ? fleet.creates : fleet.destroys;
+  return fmt::format(
+      "{}: {} to change instances ({}), {} for jobs to start as they did before{}",
+      human(time.all()), human(time.changes),
+      seen ? fmt::format("{:.2g} times the planner's law, as this node's last {} took",
+                         seen->factor, counted(static_cast<std::size_t>(seen->count), "change"))
+           : "by the planner's law: this node has not shown yet how long it takes",
+      human(time.starting),
+      time.saving > Duration{} ? fmt::format(", at most {} to save their work", human(time.saving))
+                               : "");
 }
 
 }  // namespace
@@ -103,6 +139,7 @@ Result<PlanOrder> order_of(const PlanProblem& problem, const Plan& plan, const L
   PlanOrder order;
   order.kind = kind;
   order.moves = std::move(*moves);
+  order.expected = expected_time(problem, plan, order, state).all();
   return order;
 }
 
@@ -119,18 +156,11 @@ std::string order_for_people(const PlanProblem& problem, const Plan& plan, const
          saves_first(*work) ? "saves its work, ends, and starts there" : "a replica takes over",
          interruption_of(*work)});
   }
-  Duration cutting{};
-  for (const WaveCost& wave : cost_of(problem, plan.moves.waves)) cutting += wave.time();
-  const Duration saving = longest_saving(order, state);
   const std::vector<std::string> freed = freed_by(problem, plan);
   return fmt::format(
-      "\n{}\nFreed: {}\nExpected time: {} for instances and memory{}; the start of programs is not "
-      "in it.\nNothing has been changed yet.{}\n",
-      table.text(), freed.empty() ? "no GPU" : fmt::format("{}", fmt::join(freed, ", ")),
-      human(cutting),
-      saving > Duration{}
-          ? fmt::format(", and at most {} for jobs that save their work", human(saving))
-          : "",
+      "\n{}\nFreed: {}\nExpected time: {}.\nNothing has been changed yet.{}\n", table.text(),
+      freed.empty() ? "no GPU" : fmt::format("{}", fmt::join(freed, ", ")),
+      in_words(expected_time(problem, plan, order, state), state.fleet),
       file.empty() ? " With -o FILE the plan is kept, and `cleave apply FILE` carries it out."
                    : fmt::format(" `cleave apply {}` carries it out.", visible(file)));
 }

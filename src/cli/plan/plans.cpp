@@ -67,8 +67,10 @@ std::string purpose_text(const LivePlan& plan) {
 std::string whole_text(const LivePlan& plan) {
   std::string text = fmt::format("{}\nby           {}\nbegan        {}\n", in_words(plan),
                                  visible(plan.by), local_time(plan.begun));
-  text += plan.ended ? fmt::format("ended        {}\n", local_time(*plan.ended))
+  text += plan.ended ? fmt::format("ended        {}, after {}\n", local_time(*plan.ended),
+                                   human(*plan.ended - plan.begun))
                      : fmt::format("at latest    {}\n", local_time(plan.until));
+  if (plan.expected) text += fmt::format("expected     {}\n", human(*plan.expected));
   text += purpose_text(plan);
   for (const std::string& gpu : plan.frees) text += fmt::format("to be freed  {}\n", visible(gpu));
   Table table({"wave", "job", "from", "to", "state", "why not"});
@@ -168,8 +170,7 @@ Result<int> plans(const PlansOptions& options) {
   if (options.action.empty()) return list(*daemon, options.json);
   if (options.plan.empty())
     return fail(ErrorKind::bad_usage, "N",
-                fmt::format("which plan is to be {} is not said",
-                            options.action == "show" ? "shown" : "changed"),
+                fmt::format("`cleave plans {}` needs the number of a plan", options.action),
                 "`cleave plans` lists them");
   const bool show = options.action == "show";
   const std::string path = "/v1/plans/" + percent_encoded(options.plan);

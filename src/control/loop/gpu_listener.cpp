@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/format.hpp"
+#include "physics/reconfiguration.hpp"
 
 namespace cleave {
 
@@ -55,7 +56,7 @@ void GpuListener::hear_answer(const GpuNews& news, const AskedOperation& asked) 
     return not_made(gpu, asked.placement, news.done.error());
   }
   if (std::holds_alternative<DestroyOnGpu>(asked.operation)) {
-    if (news.done) return destroyed(gpu, *asked.placement);
+    if (news.done) return destroyed(gpu, *asked.placement, news.took);
     return not_destroyed(gpu, *asked.placement, news.done.error());
   }
   if (const auto* look = std::get_if<LookAtGpu>(&asked.operation)) {
@@ -231,6 +232,8 @@ void GpuListener::made(GpuId id, PlacementId placement, const GpuNews& news) {
       instance.capacity = total_of(seen.memory);
       instance.numbers = seen.numbers;
     }
+  node_.change_times.hear(InstanceChange::create,
+                          create_time(gpu.geometry(), PlacementSet::of(placement)), news.took);
   const Placement& where = gpu.geometry()[placement];
   if (!instance.capacity) instance.capacity = where.profile->usable;
   brain_.made(id);
@@ -331,7 +334,10 @@ void GpuListener::instance_gone(GpuId id, PlacementId placement) {
   health_.gone(id, device);
 }
 
-void GpuListener::destroyed(GpuId gpu, PlacementId placement) {
+void GpuListener::destroyed(GpuId gpu, PlacementId placement, Duration took) {
+  node_.change_times.hear(InstanceChange::destroy,
+                          destroy_time(node_.gpu(gpu).geometry(), PlacementSet::of(placement)),
+                          took);
   event(gpu, "instance-destroyed",
         fmt::format("{} was destroyed", node_.in_words(JobPlace{gpu, placement})));
   const auto instance = node_.gpu(gpu).instances.find(placement);

@@ -69,7 +69,7 @@ class GpuListener {
   void close_instances(GpuId gpu);
   void made(GpuId gpu, PlacementId placement, const GpuNews& news);
   void not_made(GpuId gpu, std::optional<PlacementId> placement, const Error& why);
-  void destroyed(GpuId gpu, PlacementId placement);
+  void destroyed(GpuId gpu, PlacementId placement, Duration took);
   void not_destroyed(GpuId gpu, PlacementId placement, const Error& why);
   void hold(ManagedInstance& instance, const Error& why);
   void try_held_at_once();

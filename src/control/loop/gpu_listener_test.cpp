@@ -53,6 +53,7 @@ TEST_F(GpuListenerTest, AnInstanceThatWasMadeIsReadyAndRecorded) {
   EXPECT_TRUE(instance.capacity) << "that of its profile, since nobody has measured it";
   EXPECT_TRUE(node.instances.contains("MIG-1"));
   EXPECT_EQ(happened(), "job-submitted instance-created");
+  EXPECT_EQ(node.change_times.count(InstanceChange::create), 1U);
   ASSERT_EQ(store.load()->instances.size(), 1U);
   EXPECT_EQ(store.load()->instances[0].profile, "3g.20gb");
   act();
@@ -120,7 +121,7 @@ TEST_F(HeldInstance, IsInTheWayAndTheRestOfTheGpuGoesOn) {
   EXPECT_EQ(happened(), "instance-stays");
   ASSERT_EQ(listing.troubles().size(), 1U);
   EXPECT_NE(
-      listing.troubles()[0].find("cannot be destroyed, which is tried again: GPU 0: a monitor "
+      listing.troubles()[0].find("cannot be destroyed yet, and is tried again: GPU 0: a monitor "
                                  "has it open"),
       std::string::npos)
       << listing.troubles()[0];
@@ -152,6 +153,7 @@ TEST_F(HeldInstance, IsTriedAgainOnceATimeAndItsRoomUsedAtOnce) {
   think();
   EXPECT_TRUE(waits.place);
   EXPECT_EQ(happened(), "instance-destroyed");
+  EXPECT_EQ(node.change_times.count(InstanceChange::destroy), 1U);
   EXPECT_TRUE(listing.troubles().empty());
 }
 

@@ -325,7 +325,7 @@ std::vector<std::string> Listing::unhealthy(GpuId id) const {
   for (const auto& [placement, instance] : gpu.instances) {
     taken({id, placement}, instance.vacancy, "is quarantined");
     if (!instance.held.empty())
-      all.push_back(fmt::format("{} is to go and cannot be destroyed, which is tried again: {}",
+      all.push_back(fmt::format("{} cannot be destroyed yet, and is tried again: {}",
                                 node_.in_words(JobPlace{id, placement}), instance.held));
   }
   return all;

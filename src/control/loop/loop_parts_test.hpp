@@ -90,6 +90,7 @@ class LoopParts : public testing::Test {
     news.gpu = operation.gpu;
     news.done = std::move(done);
     news.made = device;
+    news.took = std::chrono::milliseconds(100);
     executor.news.push_back(std::move(news));
     gpus.hear();
   }

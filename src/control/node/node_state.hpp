@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "control/node/change_times.hpp"
 #include "control/node/disk_use.hpp"
 #include "control/node/live_job.hpp"
 #include "control/node/managed_gpu.hpp"
@@ -79,6 +80,7 @@ struct NodeState {
   std::optional<LivePlan> room;            // has ended, and its job is about to have the room
   std::vector<std::string> plan_refusals;  // of changes on the GPUs that it holds
   std::int64_t last_plan = 0;              // the highest number ever given
+  ChangeTimes change_times;
   HostShortage shortage;
   DiskUse disk;
   JobNumber last_job = 0;            // the highest number ever given

@@ -9,8 +9,6 @@ namespace cleave {
 
 namespace {
 
-/// Of a job that has not shown how long its start takes.
-constexpr Duration usual_start = std::chrono::seconds(10);
 /// A plan holds its GPUs no longer than this times what it is expected to take, and a minute.
 constexpr int most_delay = 5;
 
@@ -33,9 +31,7 @@ PlannedPlace place_of(const RoomPlace& place, const SeenFleet& seen, const LiveF
 
 MoveTimes move_times(const LiveJob& job, MoveWay way) {
   if (way == MoveWay::stays || !job.main) return {};
-  const AttemptRecord& attempt = job.attempts.at(*job.main).record;
-  const Duration start =
-      attempt.began ? std::max(Duration{}, *attempt.began - attempt.started) : usual_start;
+  const Duration start = time_to_start(job.attempts.at(*job.main).record);
   if (way == MoveWay::replica) return {{}, start};
   const Duration saves = time_to_save(job.record);
   return {saves + start, saves};
@@ -67,7 +63,10 @@ SeenFleet seen_fleet(const NodeState& node, const LiveFleet& live, const std::se
 }
 
 PlanOrder order_of(const CompactionPlan& plan, const SeenFleet& seen, const LiveFleet& live) {
-  PlanOrder order{"compact", std::chrono::minutes(1) + most_delay * plan.room.takes, {}};
+  PlanOrder order;
+  order.kind = "compact";
+  order.within = std::chrono::minutes(1) + most_delay * plan.room.takes;
+  order.expected = plan.room.takes;
   for (const RoomMove& move : plan.room.moves) {
     PlannedMove& planned = order.moves.emplace_back();
     planned.wave = move.wave;

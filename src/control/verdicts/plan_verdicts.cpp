@@ -218,7 +218,8 @@ InstanceEntry entry_of(const NodeState& node, GpuId id, PlacementId placement,
   entry.owned = true;
   const bool moves = attempt->record.began.has_value() && !job->record.cancelled;
   work.push_back({workload_of(key.job), key.job, NodeState::in_words(job->record),
-                  moves ? way_of(*job) : MoveWay::stays, time_to_save(job->record)});
+                  moves ? way_of(*job) : MoveWay::stays, time_to_save(job->record),
+                  time_to_start(attempt->record)});
   entry.workload = work.back().workload;
   entry.movable = work.back().way != MoveWay::stays;
   return entry;
@@ -261,10 +262,15 @@ Duration time_to_save(const JobRecord& job) {
   return (is_told_to_save(job.spec) ? job.spec.checkpoint_grace : Duration{}) + job.spec.stop_grace;
 }
 
+Duration time_to_start(const AttemptRecord& attempt) {
+  return attempt.began ? std::max(Duration{}, *attempt.began - attempt.started) : usual_start;
+}
+
 LiveFleet live_fleet_of(const NodeState& node, const MigRules& rules) {
   const FleetFile all = fleet_of(node);
   LiveFleet live;
   live.fleet.geometries = all.geometries;
+  live.times = node.change_times;
   for (const GpuId id : node.all_gpus()) {
     const ManagedGpu& gpu = node.gpu(id);
     if (!why_unusable(node, id, rules).empty()) continue;
@@ -294,6 +300,7 @@ Result<LivePlan> plan_of(const NodeState& node, const PlanOrder& order, const Mi
   LivePlan plan;
   plan.kind = order.kind;
   plan.moves = order.moves;
+  plan.expected = order.expected;
   if (plan.moves.empty() || std::ssize(plan.moves) > most_moves)
     return fail(ErrorKind::bad_input, "moves",
                 plan.moves.empty() ? "the plan moves nothing"

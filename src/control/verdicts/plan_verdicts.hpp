@@ -24,6 +24,11 @@ inline constexpr Duration idle_enough = std::chrono::minutes(5);
 /// From the order to end until the process is gone, at most; zero where a replica takes over.
 [[nodiscard]] Duration time_to_save(const JobRecord& job);
 
+/// From the order to start until its program runs, as this attempt took.
+[[nodiscard]] Duration time_to_start(const AttemptRecord& attempt);
+/// Of one that has not shown how long that is.
+inline constexpr Duration usual_start = std::chrono::seconds(10);
+
 /// The GPUs that take work, with what is on them, for a planner: jobs that may move are workloads,
 /// everything else that is not an idle instance of ours is a wall. With the jobs that wait.
 [[nodiscard]] LiveFleet live_fleet_of(const NodeState& node, const MigRules& rules);

@@ -211,6 +211,7 @@ TEST_F(PlanVerdicts, TheFleetHasWorkWallsAndIdleInstances) {
   ASSERT_EQ(live.work.size(), 2U);
   EXPECT_EQ(live.work[0].way, MoveWay::replica);
   EXPECT_EQ(live.work[1].way, MoveWay::stays);
+  EXPECT_EQ(live.work[1].starts, std::chrono::seconds(1)) << "as it took here";
   ASSERT_EQ(live.fleet.waiting.size(), 1U);
   EXPECT_EQ(live.fleet.waiting[0].workload, "job-3");
 }

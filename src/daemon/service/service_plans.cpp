@@ -31,7 +31,14 @@ void Service::show_fleet(const ApiCallPtr& call) {
   for (const LiveWorkload& each : live.work)
     fleet.work.push_back({each.workload, each.job, each.words,
                           std::string(move_way_names[static_cast<std::size_t>(each.way)]),
-                          each.saves});
+                          each.saves, each.starts});
+  const auto times = [&](InstanceChange change) -> std::optional<ApiChangeTimes> {
+    const auto factor = live.times.factor(change);
+    if (!factor) return std::nullopt;
+    return ApiChangeTimes{static_cast<std::int64_t>(live.times.count(change)), *factor};
+  };
+  fleet.creates = times(InstanceChange::create);
+  fleet.destroys = times(InstanceChange::destroy);
   call->reply(200, to_json(fleet, live.fleet));
 }
 
