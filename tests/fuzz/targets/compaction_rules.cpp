@@ -1,0 +1,23 @@
+// The rules of compaction, as options and settings say them.
+
+#include "model/compaction_rules.hpp"
+#include "fuzz.hpp"
+
+namespace cleave::fuzz {
+namespace {
+
+/// What was read is written such that it is read again.
+bool read_input(const std::string& given) {
+  const auto rules = parse_compaction(given);
+  if (!rules || !*rules) return rules.has_value();
+  const auto again = parse_compaction(text(**rules));
+  require(again.has_value() && *again == *rules, "rules are not read as they were written");
+  return true;
+}
+
+}  // namespace
+}  // namespace cleave::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  return cleave::fuzz::counted(cleave::fuzz::read_input(cleave::fuzz::text_of(data, size)));
+}
