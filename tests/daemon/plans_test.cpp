@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <fstream>
 #include <map>
 
 #include "base/format.hpp"
+#include "base/places_test.hpp"
 #include "daemon_stand.hpp"
 
 namespace cleave::whole {
@@ -189,6 +191,40 @@ TEST(DaemonPlans, AJobThatSavesItsWorkGoesOnElsewhere) {
   for (const std::int64_t each : kept) attempts.push_back(stand.job(each)["attempts"]);
   std::ranges::sort(attempts);
   EXPECT_EQ(attempts, (std::vector<std::int64_t>{1, 2}));
+}
+
+/// A program that knows nothing of checkpoints: what it counts goes on elsewhere.
+TEST(DaemonPlans, AProgramThatCriuSavesGoesOnElsewhere) {
+  if (std::system("criu check >/dev/null 2>&1") != 0)
+    GTEST_SKIP() << "CRIU is not there, or does not work with this kernel or user";
+  DaemonStand stand(still());
+  const std::string save = source_dir() + "/examples/checkpoint/cuda_criu.py";
+  const std::string count = stand.path("count.sh");
+  std::ofstream(count) << "n=0\nwhile [ $n -lt 20 ]; do n=$((n + 1)); echo $n; sleep 0.2; done\n"
+                          "exit 7\n";
+  const auto allowing = fmt::format(
+      "--restartable --checkpoint-grace 60 --checkpoint-command '{0} save {1}-$CLEAVE_JOB' "
+      "--restore-command 'exec {0} restore {1}-$CLEAVE_JOB'",
+      save, stand.path("images"));
+  std::vector<std::int64_t> all;
+  for (const char* profile : {"4g.20gb", "4g.20gb", "3g.20gb", "3g.20gb"})
+    all.push_back(stand.submit(fmt::format("--profile {} {} -- sh {}", profile, allowing, count)));
+  for (const std::int64_t each : all) EXPECT_TRUE(stand.wait_for_state(each, "running"));
+  for (const std::int64_t each : {all[0], all[1]})
+    EXPECT_EQ(stand.run(fmt::format("cancel --now {}", each)).exit_code, 0);
+  stand.all_over({all[0], all[1]});
+  ASSERT_EQ(stand.run(fmt::format("plan compact --live -o {}", stand.path("plan"))).exit_code, 0);
+  const Outcome applied = stand.run(fmt::format("apply {} --wait", stand.path("plan")));
+  EXPECT_EQ(applied.exit_code, 0) << applied.out << stand.events();
+  const std::int64_t moved = stand.get("/v1/plans/1")["moves"][0]["job"];
+  const Json job = stand.over(moved);
+  EXPECT_EQ(job["attempts"], 2) << job.dump(1);
+  EXPECT_EQ(job["history"][1]["exit_code"], 7) << job.dump(1);
+  std::string counted = stand.run(fmt::format("logs {} --attempt 1", moved)).out +
+                        stand.run(fmt::format("logs {} --attempt 2", moved)).out;
+  std::string expected;
+  for (int i = 1; i <= 20; ++i) expected += fmt::format("{}\n", i);
+  EXPECT_EQ(counted, expected) << stand.events();
 }
 
 TEST(DaemonPlans, GoToALayoutOfTheUsersOwn) {
