@@ -364,6 +364,24 @@ TEST(Ps, ShowsJobsWithNothingThatSteersTheTerminal) {
     EXPECT_LE(columns_of(trimmed(line)), 40U);
 }
 
+TEST(Ps, ListsWhatRunsFirstAndWhatHasEndedLast) {
+  StubWorld world;
+  for (const auto& [id, state] :
+       {std::pair(1, "failed"), std::pair(2, "running"), std::pair(3, "queued")}) {
+    ApiJob job = job_of(id, state, id == 1 ? std::optional(3) : std::nullopt);
+    job.name = "a-name-that-is-longer-than-any-terminal-likes-to-see";
+    if (job.is_over()) job.ran_on = "3g.20gb";
+    world.put(job);
+  }
+  EXPECT_EQ(world.run("ps -a --columns job,state").out,
+            "job  state\n  2  running\n  3  queued\n  1  failed\n");
+  const std::string table = world.run("ps -a").out;
+  EXPECT_NE(table.find("(3g.20gb)"), std::string::npos) << "where it ran: " << table;
+  EXPECT_NE(table.find("-likes-to-see"), std::string::npos) << "pipes are not cut: " << table;
+  EXPECT_EQ(table.find("memory"), std::string::npos) << "no job says what it holds: " << table;
+  says(world.run("ps --columns job,wher"), 2, {"there is no column wher", "job, name, user"});
+}
+
 TEST(Ps, HasADashForAJobThatAsksForNothing) {
   StubWorld world;
   ApiJob job = job_of(7, "queued");
@@ -395,7 +413,7 @@ TEST(Completion, OfBashKnowsTheUsersJobs) {
                  "); COMP_CWORD=2; _cleave; echo \"${COMPREPLY[@]}\"'")
         .out;
   };
-  EXPECT_EQ(completed("cleave show 1"), "11 10\n");
+  EXPECT_EQ(completed("cleave show 1"), "10 11\n");
   EXPECT_EQ(completed("cleave cancel 9"), "9\n");
   EXPECT_EQ(completed("cleave drain 1"), "\n");
 }
@@ -456,6 +474,33 @@ TEST(JobsByName, AreFoundWhereJustOneLivesUnderIt) {
   says(world.run("cancel one 2"), 2, {"no unfinished job is called 'one'"});
   EXPECT_TRUE(world.daemon().was_asked("POST /v1/jobs/2/cancel"))
       << "the others are ended all the same";
+}
+
+TEST(Cancel, TakesRangesStatesAndNames) {
+  StubWorld world;
+  for (std::int64_t id = 1; id <= 8; ++id) {
+    ApiJob job = job_of(id, id == 5 ? "finished" : id % 2 == 0 ? "queued" : "running");
+    job.name = id < 4 ? fmt::format("train-{}", id) : "other";
+    world.put(job);
+  }
+  const auto meant = [&](const std::string& words) {
+    return world.run("cancel --dry-run " + words).out;
+  };
+  EXPECT_EQ(meant("2-6"), "would cancel 2 3 4 6\n") << "5 has ended";
+  EXPECT_EQ(meant("7 6-8 1"), "would cancel 7 6 8 1\n") << "each once";
+  EXPECT_EQ(meant("--state queued"), "would cancel 2 4 6 8\n");
+  EXPECT_EQ(meant("--name 'train-*'"), "would cancel 1 2 3\n");
+  EXPECT_EQ(meant("--name 'train-*' --state running"), "would cancel 1 3\n");
+  EXPECT_EQ(meant("--all"), "would cancel 1 2 3 4 6 7 8\n");
+  EXPECT_FALSE(world.daemon().was_asked("POST /v1/jobs/2/cancel")) << "they were only named";
+  says(world.run("cancel 20-30"), 2, {"none of your unfinished jobs is in 20-30"});
+  says(world.run("cancel --name 'no*'"), 2, {"none of your unfinished jobs"});
+  says(world.run("cancel"), 2, {"no job is named", "--all"});
+  says(world.run("cancel --all 3"), 2, {"--all"});
+  says(world.run("cancel 9-3"), 2, {"no unfinished job is called '9-3'"});
+  EXPECT_EQ(world.run("cancel 2-3").exit_code, 0);
+  EXPECT_TRUE(world.daemon().was_asked("POST /v1/jobs/2/cancel"));
+  EXPECT_TRUE(world.daemon().was_asked("POST /v1/jobs/3/cancel"));
 }
 
 TEST(Show, TellsEveryInstanceAndWhyItWasLeft) {

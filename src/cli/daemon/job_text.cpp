@@ -66,63 +66,12 @@ std::string time_text(const ApiJob& job, Instant now) {
   return since(*job.started_at, job.ended_at.value_or(now));
 }
 
-namespace {
-
-std::string why(const ApiJob& job) {
-  const std::string code =
-      job.is_over() ? exit_code_text(job.exit_code, job.reason) : std::string();
-  if (code.empty() || job.reason.empty()) return code.empty() ? visible(job.reason) : code;
-  return fmt::format("{}, {}", visible(job.reason), code);
-}
-
-/// Every line cut to the width.
 std::string fitted(const std::string& table, std::size_t width) {
   if (width == 0) return table;
   std::string lines;
   for (const std::string_view line : split(trimmed(table), '\n'))
     lines += fmt::format("{}\n", cut_to(line, width));
   return lines;
-}
-
-}  // namespace
-
-/// "running", "running (service, 2 of 3 up)", "running (lease, idle for 12 min 05 s)"
-std::string state_and_kind(const ApiJob& job, Instant now) {
-  std::string more;
-  if (job.replicas && !job.is_over())
-    more = fmt::format("{}, {} of {} up", visible(job.kind), job.up.value_or(0), *job.replicas);
-  else if (job.kind != "batch")
-    more = visible(job.kind);
-  if (job.idle_since)
-    more += fmt::format(", idle for {}", human(std::max(now - *job.idle_since, Duration{})));
-  return more.empty() ? visible(job.state) : fmt::format("{} ({})", visible(job.state), more);
-}
-
-std::string jobs_table(std::span<const ApiJob> jobs, Instant now, std::size_t width,
-                       bool with_user) {
-  constexpr std::size_t longest_name = 24;
-  Columns<ApiJob> columns = {{text_only, "job", &ApiJob::id},
-                             {text_only, "name", [](const ApiJob& job) {
-                                return cut_to(visible(job.name), longest_name);
-                              }}};
-  if (with_user)
-    columns.emplace_back(text_only, "user", [](const ApiJob& job) {
-      return job.user.empty() ? fmt::format("{}", job.uid)
-                              : cut_to(visible(job.user), longest_name);
-    });
-  const Columns<ApiJob> others = {
-      {text_only, "state", [now](const ApiJob& job) { return state_and_kind(job, now); }},
-      {text_only, "where", where_text},
-      {text_only, "memory",
-       [](const ApiJob& job) {
-         if (job.memory) return memory_text(*job.memory);
-         // A job that asks for nothing starts on the smallest instance.
-         return job.asks_now == "nothing" ? "-" : cut_to(visible(job.asks_now), longest_name);
-       }},
-      {text_only, "time", [now](const ApiJob& job) { return time_text(job, now); }},
-      {text_only, "why", why}};
-  columns.insert(columns.end(), others.begin(), others.end());
-  return fitted(text_rows(columns, jobs), width);
 }
 
 std::string processes_table(const ApiJob& job, std::size_t width) {

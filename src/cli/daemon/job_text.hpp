@@ -26,9 +26,8 @@ namespace cleave::cli {
 /// How long it has waited, has run or ran, at `now`.
 [[nodiscard]] std::string time_text(const ApiJob& job, Instant now);
 
-/// A line for each job, and a header. No line is longer than `width`; 0: as long as it takes.
-[[nodiscard]] std::string jobs_table(std::span<const ApiJob> jobs, Instant now, std::size_t width,
-                                     bool with_user);
+/// Every line cut to the width; 0: as it is.
+[[nodiscard]] std::string fitted(const std::string& table, std::size_t width);
 /// A line for each process of a job of several, and a header.
 [[nodiscard]] std::string processes_table(const ApiJob& job, std::size_t width);
 /// GPUs with the picture of their layout: "[AAAA#...]", letters as in `cleave gpus`.

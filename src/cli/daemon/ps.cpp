@@ -11,6 +11,7 @@
 #include "base/terminal_text.hpp"
 #include "base/text.hpp"
 #include "cli/daemon/daemon_client.hpp"
+#include "cli/daemon/job_columns.hpp"
 #include "cli/daemon/job_text.hpp"
 
 namespace cleave::cli {
@@ -19,7 +20,7 @@ namespace {
 
 struct Options : DaemonOptions {
   bool all = false, processes = false;
-  std::string user, state;
+  std::string user, state, columns;
   std::int64_t limit = std::numeric_limits<std::int64_t>::max();
 };
 
@@ -107,6 +108,12 @@ Result<void> print_processes(ApiClient& daemon, const std::vector<ApiJob>& jobs)
 }
 
 Result<int> ps(const Options& options) {
+  JobsView view{std::chrono::system_clock::now(), terminal_width(), !options.user.empty(), {}};
+  if (!options.columns.empty()) {
+    auto columns = read_job_columns(options.columns);
+    if (!columns) return std::unexpected(columns.error());
+    view.columns = std::move(*columns);
+  }
   auto daemon = open_daemon(options);
   if (!daemon) return std::unexpected(daemon.error());
   const auto limit = static_cast<std::size_t>(options.limit);
@@ -120,7 +127,7 @@ Result<int> ps(const Options& options) {
     print(document);
     return 0;
   }
-  const auto jobs = read_pages(*daemon, query_of(options), limit);
+  auto jobs = read_pages(*daemon, query_of(options), limit);
   if (!jobs) return std::unexpected(jobs.error());
   tell_troubles(*daemon);
   if (jobs->empty()) {
@@ -128,8 +135,8 @@ Result<int> ps(const Options& options) {
                options.all ? "" : "; `cleave ps --all` shows those that have ended");
     return 0;
   }
-  const Instant now = std::chrono::system_clock::now();
-  fmt::print("{}", jobs_table(*jobs, now, terminal_width(), !options.user.empty()));
+  sort_for_people(*jobs);
+  fmt::print("{}", jobs_table(*jobs, view));
   if (options.processes)
     if (const auto printed = print_processes(*daemon, *jobs); !printed)
       return std::unexpected(printed.error());
@@ -157,6 +164,11 @@ void add_ps(CommandLine& program, Run& run) {
           Check::one_of(std::vector<std::string>(job_state_names.begin(), job_state_names.end())));
   command->add_option("--limit", options.limit, "Show at most N jobs, the newest")
       ->check(whole_number(1));
+  command
+      ->add_option("--columns", options.columns,
+                   fmt::format("Which columns, and in which order: some of {}",
+                               fmt::join(job_column_names(), ", ")))
+      ->check(not_empty());
   add_daemon(*command, options);
   processes->excludes("--json");
 }

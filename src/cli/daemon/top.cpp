@@ -10,6 +10,7 @@
 #include "base/terminal_text.hpp"
 #include "base/text.hpp"
 #include "cli/daemon/daemon_client.hpp"
+#include "cli/daemon/job_columns.hpp"
 #include "cli/daemon/job_text.hpp"
 #include "cli/interrupts.hpp"
 #include "cli/table.hpp"
@@ -66,13 +67,14 @@ Result<std::string> screen_of(const Look& seen, bool with_user, std::size_t widt
   if (!status) return std::unexpected(status.error());
   const auto gpus = read_gpus(seen.gpus, "the daemon's answer");
   if (!gpus) return std::unexpected(gpus.error());
-  const auto jobs = read_jobs(Json{{"jobs", seen.jobs}}, "the daemon's answer");
+  auto jobs = read_jobs(Json{{"jobs", seen.jobs}}, "the daemon's answer");
   if (!jobs) return std::unexpected(jobs.error());
   const Instant now = std::chrono::system_clock::now();
   std::string text = fmt::format("{}\n{}", heading(*status, now), gpus_table(*gpus, width));
   if (std::ranges::any_of(*gpus, &ApiGpu::mig))
     text += "a letter is an instance: A in use, a idle; # is not Cleave's, . is free\n";
-  if (!jobs->empty()) text += fmt::format("\n{}", jobs_table(*jobs, now, width, with_user));
+  sort_for_people(*jobs);
+  if (!jobs->empty()) text += fmt::format("\n{}", jobs_table(*jobs, {now, width, with_user, {}}));
   return text;
 }
 

@@ -1,0 +1,155 @@
+#include "cli/daemon/job_columns.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "base/format.hpp"
+#include "base/terminal_text.hpp"
+#include "base/text.hpp"
+#include "cli/daemon/job_text.hpp"
+#include "cli/table.hpp"
+
+namespace cleave::cli {
+
+namespace {
+
+struct JobColumn {
+  std::string_view name;
+  std::string (*text)(const ApiJob& job, Instant now);
+  enum class Usual : std::uint8_t {
+    no,
+    yes,
+    told,     // where it says something of any job
+    of_user,  // where jobs of several users may be listed
+  } usual = Usual::no;
+};
+
+std::string name_of(const ApiJob& job, Instant) {
+  return visible(job.name);
+}
+std::string user_of(const ApiJob& job, Instant) {
+  return job.user.empty() ? fmt::format("{}", job.uid) : visible(job.user);
+}
+/// "running", "running (service, 2 of 3 up)", "running (lease, idle for 12 min 05 s)"
+std::string state_of(const ApiJob& job, Instant now) {
+  std::string more;
+  if (job.replicas && !job.is_over())
+    more = fmt::format("{}, {} of {} up", visible(job.kind), job.up.value_or(0), *job.replicas);
+  else if (job.kind != "batch")
+    more = visible(job.kind);
+  if (job.idle_since)
+    more += fmt::format(", idle for {}", human(std::max(now - *job.idle_since, Duration{})));
+  return more.empty() ? visible(job.state) : fmt::format("{} ({})", visible(job.state), more);
+}
+/// Of a job that has ended, the profile it had last.
+std::string where_of(const ApiJob& job, Instant) {
+  if (job.instance || !job.is_over() || !job.ran_on) return where_text(job);
+  return *job.ran_on == "none" ? "(a whole GPU)" : fmt::format("({})", visible(*job.ran_on));
+}
+std::string asks_of(const ApiJob& job, Instant) {
+  // A job that asks for nothing starts on the smallest instance.
+  return job.asks_now == "nothing" ? "-" : visible(job.asks_now);
+}
+std::string memory_of(const ApiJob& job, Instant) {
+  return job.memory ? memory_text(*job.memory) : "";
+}
+std::string energy_of(const ApiJob& job, Instant) {
+  return job.energy ? fmt::format("{:.1f} kJ", *job.energy / 1000) : "-";
+}
+std::string why_of(const ApiJob& job, Instant) {
+  const std::string code =
+      job.is_over() ? exit_code_text(job.exit_code, job.reason) : std::string();
+  if (code.empty() || job.reason.empty()) return code.empty() ? visible(job.reason) : code;
+  return fmt::format("{}, {}", visible(job.reason), code);
+}
+std::string time_or_dash(const std::optional<Instant>& time) {
+  return time ? local_time(*time) : "-";
+}
+
+using Usual = JobColumn::Usual;
+constexpr JobColumn all_columns[] = {
+    {"job", [](const ApiJob& job, Instant) { return fmt::format("{}", job.id); }, Usual::yes},
+    {"name", name_of, Usual::told},
+    {"user", user_of, Usual::of_user},
+    {"state", state_of, Usual::yes},
+    {"where", where_of, Usual::yes},
+    {"memory", memory_of, Usual::told},
+    {"asks", asks_of, Usual::yes},
+    {"time", time_text, Usual::yes},
+    {"why", why_of, Usual::yes},
+    {"exit", [](const ApiJob& job,
+                Instant) { return job.exit_code ? fmt::format("{}", *job.exit_code) : "-"; }},
+    {"kind", [](const ApiJob& job, Instant) { return visible(job.kind); }},
+    {"priority", [](const ApiJob& job, Instant) { return fmt::format("{}", job.priority); }},
+    {"attempts", [](const ApiJob& job, Instant) { return fmt::format("{}", job.attempts); }},
+    {"submitted", [](const ApiJob& job, Instant) { return time_or_dash(job.submitted_at); }},
+    {"started", [](const ApiJob& job, Instant) { return time_or_dash(job.started_at); }},
+    {"ended", [](const ApiJob& job, Instant) { return time_or_dash(job.ended_at); }},
+    {"expected", [](const ApiJob& job, Instant) { return time_or_dash(job.expected_end_at); }},
+    {"application",
+     [](const ApiJob& job, Instant) { return visible(job.application.value_or("-")); }},
+    {"energy", energy_of},
+};
+
+std::vector<const JobColumn*> columns_of(std::span<const ApiJob> jobs, const JobsView& view) {
+  std::vector<const JobColumn*> chosen;
+  for (const std::string& name : view.columns)
+    chosen.push_back(std::ranges::find(all_columns, name, &JobColumn::name));
+  if (!chosen.empty()) return chosen;
+  for (const JobColumn& each : all_columns) {
+    const auto says = [&](const ApiJob& job) { return !each.text(job, view.now).empty(); };
+    if (each.usual == Usual::yes || (each.usual == Usual::of_user && view.with_user) ||
+        (each.usual == Usual::told && std::ranges::any_of(jobs, says)))
+      chosen.push_back(&each);
+  }
+  return chosen;
+}
+
+}  // namespace
+
+std::vector<std::string> job_column_names() {
+  std::vector<std::string> names;
+  for (const JobColumn& each : all_columns) names.emplace_back(each.name);
+  return names;
+}
+
+Result<std::vector<std::string>> read_job_columns(std::string_view list) {
+  std::vector<std::string> columns;
+  for (const std::string_view part : split(list, ',')) {
+    const std::string_view name = trimmed(part);
+    if (std::ranges::find(all_columns, name, &JobColumn::name) == std::end(all_columns))
+      return fail(ErrorKind::bad_usage, "--columns",
+                  fmt::format("there is no column {}", shown(std::string(name))),
+                  fmt::format("there are {}", fmt::join(job_column_names(), ", ")));
+    columns.emplace_back(name);
+  }
+  return columns;
+}
+
+std::string jobs_table(std::span<const ApiJob> jobs, const JobsView& view) {
+  constexpr std::size_t longest_cell = 24;
+  const std::vector<const JobColumn*> columns = columns_of(jobs, view);
+  std::vector<std::string> header;
+  for (const JobColumn* each : columns) header.emplace_back(each->name);
+  Table table(header);
+  for (const ApiJob& job : jobs) {
+    std::vector<std::string> row;
+    for (const JobColumn* each : columns) {
+      const std::string text = each->text(job, view.now);
+      const bool named = each->name == "name" || each->name == "user" || each->name == "asks";
+      row.push_back(view.width > 0 && named ? cut_to(text, longest_cell) : text);
+    }
+    table.add(std::move(row));
+  }
+  return fitted(table.text(), view.width);
+}
+
+void sort_for_people(std::vector<ApiJob>& jobs) {
+  const auto rank = [](const ApiJob& job) {
+    const int group = job.is_over() ? 2 : job.state == "queued" ? 1 : 0;
+    return std::pair(group, group == 2 ? -job.id : job.id);
+  };
+  std::ranges::sort(jobs, {}, rank);
+}
+
+}  // namespace cleave::cli
