@@ -486,12 +486,12 @@ TEST(Cancel, TakesRangesStatesAndNames) {
   const auto meant = [&](const std::string& words) {
     return world.run("cancel --dry-run " + words).out;
   };
-  EXPECT_EQ(meant("2-6"), "would cancel 2 3 4 6\n") << "5 has ended";
+  EXPECT_EQ(meant("2-6"), "would cancel 2 4 6 3\n") << "5 has ended, 3 runs";
   EXPECT_EQ(meant("7 6-8 1"), "would cancel 7 6 8 1\n") << "each once";
   EXPECT_EQ(meant("--state queued"), "would cancel 2 4 6 8\n");
-  EXPECT_EQ(meant("--name 'train-*'"), "would cancel 1 2 3\n");
+  EXPECT_EQ(meant("--name 'train-*'"), "would cancel 2 1 3\n");
   EXPECT_EQ(meant("--name 'train-*' --state running"), "would cancel 1 3\n");
-  EXPECT_EQ(meant("--all"), "would cancel 1 2 3 4 6 7 8\n");
+  EXPECT_EQ(meant("--all"), "would cancel 2 4 6 8 1 3 7\n");
   EXPECT_FALSE(world.daemon().was_asked("POST /v1/jobs/2/cancel")) << "they were only named";
   says(world.run("cancel 20-30"), 2, {"none of your unfinished jobs is in 20-30"});
   says(world.run("cancel --name 'no*'"), 2, {"none of your unfinished jobs"});

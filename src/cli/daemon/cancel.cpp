@@ -48,7 +48,9 @@ class Unfinished {
       if (!found) return std::unexpected(found.error());
       auto jobs = read_jobs(Json{{"jobs", *found}}, "the daemon's answer");
       if (!jobs) return std::unexpected(jobs.error());
-      std::ranges::reverse(*jobs);
+      // Or what waits would begin where others have just been ended.
+      std::ranges::sort(*jobs, {},
+                        [](const ApiJob& job) { return std::pair(job.state != "queued", job.id); });
       jobs_ = std::move(*jobs);
     }
     std::vector<std::string> numbers;
@@ -59,7 +61,7 @@ class Unfinished {
 
  private:
   ApiClient* daemon_;
-  std::optional<std::vector<ApiJob>> jobs_;  // the oldest first
+  std::optional<std::vector<ApiJob>> jobs_;  // those that wait first, then the oldest
 };
 
 Error none(const std::string& place, const std::string& which) {
