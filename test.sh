@@ -200,7 +200,7 @@ if [ "$long" = yes ]; then
   run_long plans_test '*' CLEAVE_PLAN_ROUNDS=10
   run_long fuzz_test '*' CLEAVE_FUZZ_SECONDS=200
   run_long nvmlsim_test 'RandomCalls.*' CLEAVE_LONG=1
-  run_long clients_test 'LargeClients.*' CLEAVE_LONG=1
+  run_long clients_test '*LargeClients*' CLEAVE_LONG=1
   run_long soak_test '*' CLEAVE_SOAK_OPERATIONS=1000000
   run_virtual supervised_test '*'
 fi
