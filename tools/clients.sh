@@ -238,7 +238,6 @@ fetch_long() {
     github.com/NVIDIA/go-nvml/examples/compute-processes
   fetch_go nvidia-ctk v1.19.0 github.com/NVIDIA/nvidia-container-toolkit/cmd/nvidia-ctk
   fetch_crate nvml-wrapper 0.13.0 --example basic_usage
-  fetch_crate bottom 0.15.0 --no-default-features --features nvidia
 }
 
 case "${1-}" in

@@ -284,14 +284,15 @@ class LargeClients : public Clients {
     EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
     return outcome.out;
   }
-  /// Makes MIG devices, and gives their UUIDs.
-  std::vector<std::string> make_instances(const std::string& arguments) {
+  /// Makes MIG devices, and gives their UUIDs by profile.
+  std::map<std::string, std::string> make_instances(const std::string& arguments) {
     (void)said("nvidia-smi mig -C " + arguments);
-    std::vector<std::string> uuids;
+    std::map<std::string, std::string> uuids;
     const auto view = look_at_sim_node(node());
     for (const SimGpuView& gpu : view->gpus)
       for (const SimGpuInstanceView& instance : gpu.instances)
-        for (const auto& compute : instance.compute_instances) uuids.push_back(compute.uuid);
+        for (const auto& compute : instance.compute_instances)
+          uuids[std::string(instance.profile->name)] = compute.uuid;
     return uuids;
   }
   std::string python_, programs_;
@@ -408,9 +409,9 @@ TEST_F(LargeClients, NvidiaCtkDescribesEveryMigDevice) {
   const std::vector<std::string> large = {"/dev/nvidia0", "/dev/nvidia-caps/nvidia-cap12",
                                           "/dev/nvidia-caps/nvidia-cap13"};
   EXPECT_EQ(nodes["0:0"], large) << told;
-  EXPECT_EQ(nodes[devices[0]], large) << told;
+  EXPECT_EQ(nodes[devices.at("3g.20gb")], large) << told;
   EXPECT_EQ(nodes["0:1"].size(), 3U) << told;
-  EXPECT_EQ(nodes["0:1"], nodes[devices[1]]) << told;
+  EXPECT_EQ(nodes["0:1"], nodes[devices.at("1g.5gb")]) << told;
   EXPECT_NE(nodes["0:1"], nodes["0:0"]) << told;
   EXPECT_EQ(nodes["1"], std::vector<std::string>{"/dev/nvidia1"}) << told;
 }
