@@ -97,14 +97,19 @@ summarise() { # PRESET REPORT COUNTS
   ' "$2"
 }
 
+# The sanitizers of g++ 12 need memory laid out as older kernels did; recent ones spread it too far.
+choose_runner() { # PRESET; sets `runner`
+  runner=()
+  if [ "$1" != release ] && setarch "$(uname -m)" -R true 2>/dev/null; then runner=(setarch "$(uname -m)" -R); fi
+}
+
 # Builds a preset and runs its tests, or those that the options for ctest choose.
 run_tests() { # PRESET [CTEST-OPTION...]
-  local preset=$1 seconds status=0 p=0 f=0 s=0 runner=()
+  local preset=$1 seconds status=0 p=0 f=0 s=0 runner
   shift
   tools/build.sh "build/test-$preset.log" "$preset" -DBUILD_TESTING=ON
   local report="$PWD/build/$preset/junit.xml" log="build/$preset/ctest.log" counts="build/$preset/counts"
-  # The sanitizers of g++ 12 need memory laid out as older kernels did; recent ones spread it too far.
-  if [ "$preset" != release ] && setarch "$(uname -m)" -R true 2>/dev/null; then runner=(setarch "$(uname -m)" -R); fi
+  choose_runner "$preset"
   rm -f "$report" "$counts"
   echo "Testing ($preset) ..."
   seconds=$SECONDS
@@ -137,11 +142,16 @@ run_tidy() {
 
 # The long form of one test program of the release build, outside ctest and its time limits.
 run_long() { # PROGRAM FILTER [NAME=VALUE...]
-  local program=$1 filter=$2 log="build/long-$1.log" seconds=$SECONDS
-  shift 2
-  echo "Testing at length ($program) ..."
-  env "$@" "build/release/bin/$program" --gtest_filter="$filter" >"$log" 2>&1 || true
-  count_long "$program at length" "$log" "$seconds"
+  long_form release "$@"
+}
+# The same of another preset.
+long_form() { # PRESET PROGRAM FILTER [NAME=VALUE...]
+  local preset=$1 program=$2 filter=$3 log="build/long-$1-$2.log" seconds=$SECONDS runner
+  shift 3
+  choose_runner "$preset"
+  echo "Testing at length ($program, $preset) ..."
+  env "$@" "${runner[@]}" "build/$preset/bin/$program" --gtest_filter="$filter" >"$log" 2>&1 || true
+  count_long "$program at length ($preset)" "$log" "$seconds"
 }
 
 # One test program in a virtual machine, whose control groups are of version 2 alone.
@@ -190,12 +200,18 @@ if [ "$long" = yes ]; then
   run_long plans_test '*' CLEAVE_PLAN_ROUNDS=10
   run_long fuzz_test '*' CLEAVE_FUZZ_SECONDS=200
   run_long nvmlsim_test 'RandomCalls.*' CLEAVE_LONG=1
-  run_long clients_test 'LargeClients.*' CLEAVE_LONG=1
+  run_long clients_test '*LargeClients*' CLEAVE_LONG=1
   run_long soak_test '*' CLEAVE_SOAK_OPERATIONS=1000000
   run_virtual supervised_test '*'
 fi
 if [ "$quick" = no ]; then
-  if [ "$long" = yes ]; then run_tests asan; else run_tests asan -E "$evaluations"; fi
+  if [ "$long" = yes ]; then
+    run_tests asan
+    # A million calls of the simulated library by eight programs that are killed at random.
+    long_form asan nvmlsim_test 'RandomCalls.*' CLEAVE_LONG=1 UBSAN_OPTIONS=halt_on_error=1
+  else
+    run_tests asan -E "$evaluations"
+  fi
   TARGETS=$threaded_programs run_tests tsan -R "$threaded"
 fi
 complete=yes

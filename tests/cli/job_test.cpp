@@ -272,7 +272,14 @@ TEST(BenchNvml, MeasuresEveryKindOfCall) {
     EXPECT_GT(run["library_ns"], 0) << run;
     EXPECT_GT(run["door_ns"], 0) << run;
   }
+  const Json& full = (*said)["full_node"];
+  EXPECT_EQ(full["gpus"], 64) << full;
+  EXPECT_EQ(full["instances"], 448) << full;
+  EXPECT_EQ(full["calls"], 1 + 64 * 7 + 448 * 6) << full;
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  // Under 10 ms and 1 us are claimed, for an otherwise idle machine.
+  EXPECT_LT(full["enumeration_ms"], 100) << full;
+  EXPECT_LT(full["median_call_ns"], 5000) << full;
   // 2 us are claimed, for an otherwise idle machine.
   EXPECT_LT((*said)["slowest_call_ns"], 20'000) << outcome.out;
 #endif

@@ -87,7 +87,7 @@ TEST_F(Enter, ShowsTheFilesOfADriver) {
             "nvidia1\nnvidia-uvm\nnvidia-caps/nvidia-cap12\nnull\nlive\n4\n")
       << seen;
   const std::string devices = said(node, "cat /proc/devices");
-  for (const char* each : {"195 nvidia-frontend\n", "195 nvidiactl\n", " nvidia-caps\n", "1 mem\n"})
+  for (const char* each : {"195 nvidia\n", "195 nvidiactl\n", " nvidia-caps\n", "1 mem\n"})
     EXPECT_NE(devices.find(each), std::string::npos) << devices;
 }
 
@@ -203,12 +203,17 @@ TEST(SimHostRoot, FollowsTheNode) {
   EXPECT_EQ(outcome.out, "access\ngone\n0\n") << outcome.err;
 }
 
-// Real drivers' majors give way; new ones are free.
+// Real drivers' majors give way; new ones are free, and those that the kernel would give.
 TEST(SimHostRoot, AddsItsMajors) {
-  EXPECT_EQ(with_driver_majors("Character devices:\n  1 mem\n510 nvidia-uvm\n511 drm\n\nBlock "
-                               "devices:\n  7 loop\n"),
-            "Character devices:\n  1 mem\n195 nvidia\n195 nvidia-frontend\n195 nvidiactl\n509 "
-            "nvidia-caps\n510 nvidia-uvm\n511 drm\n\nBlock devices:\n  7 loop\n");
+  EXPECT_EQ(with_driver_majors("Character devices:\n  1 mem\n195 nvidia-frontend\n254 drm\n510 "
+                               "nvidia-uvm\n\nBlock devices:\n  7 loop\n"),
+            "Character devices:\n  1 mem\n195 nvidia\n195 nvidiactl\n252 nvidia-uvm\n253 "
+            "nvidia-caps\n254 drm\n\nBlock devices:\n  7 loop\n");
+  std::string full = "Character devices:\n";
+  for (int major = 235; major <= 254; ++major) full += fmt::format("{} m{}\n", major, major);
+  const std::string added = with_driver_majors(full + "511 drm\n\nBlock devices:\n");
+  EXPECT_NE(added.find("\n234 nvidia-caps\n235 m235\n"), std::string::npos) << added;
+  EXPECT_NE(added.find("\n510 nvidia-uvm\n511 drm\n"), std::string::npos) << added;
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <regex>
 #include <sstream>
 
@@ -26,16 +27,22 @@ const std::string fetched = source_dir() + "/build/clients";
 const std::string library = binary_dir() + "/lib/cleave-nvmlsim";
 constexpr const char* packages = "usr/lib/python3/dist-packages";
 
+/// Why something that the script fetches is not there; `name` is one of the script's.
+std::string why_missing(const std::string& name) {
+  std::ifstream missing(fmt::format("{}/missing/{}", fetched, name));
+  std::string why;
+  if (!std::getline(missing, why)) why = "not fetched; see tools/clients.sh";
+  return why;
+}
+
 /// Why the client cannot be run here; empty: it can. `file` is its path in the fetched packages.
-std::string cannot_run([[maybe_unused]] const std::string& file) {
+std::string cannot_run([[maybe_unused]] const std::string& file,
+                       [[maybe_unused]] const std::string& name = "debian") {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   return "a library with sanitizers cannot be loaded into a program without; run in release only";
 #else
   if (std::filesystem::exists(fmt::format("{}/unpacked/{}", fetched, file))) return {};
-  std::ifstream missing(fmt::format("{}/missing", fetched));
-  std::string why;
-  if (!std::getline(missing, why)) why = "not fetched; run tools/clients.sh";
-  return why;
+  return why_missing(name);
 #endif
 }
 
@@ -44,11 +51,7 @@ std::string cannot_run_wheels() {
   if (const std::string why = cannot_run("usr/lib/python3/dist-packages/psutil/__init__.py");
       !why.empty())
     return why;
-  if (std::filesystem::exists(fetched + "/wheels/which")) return {};
-  std::ifstream missing(fetched + "/missing-wheels");
-  std::string why;
-  if (!std::getline(missing, why)) why = "not fetched; run tools/clients.sh";
-  return why;
+  return std::filesystem::exists(fetched + "/wheels/which") ? std::string() : why_missing("wheels");
 }
 
 class Clients : public testing::Test {
@@ -239,23 +242,32 @@ TEST_F(Clients, LspciAndHwlocSeeTheGpusOfTheHost) {
   EXPECT_NE(topology.find("PCI 01:00.0 (3D)"), std::string::npos) << topology;
 }
 
-/// Programs with many packages of their own, for the long form.
+/// Programs that are large, or that must be built first, for the long form.
 class LargeClients : public Clients {
  protected:
-  /// The command that runs Python with one of them, on the host around the node; fails if it cannot
-  /// be.
-  void begin(const std::string& name) {
+  /// Makes the node, unless the test cannot run here: `file` is not there.
+  void begin(const std::string& name, const std::string& file, std::string_view gpus) {
     if (std::getenv("CLEAVE_LONG") == nullptr) GTEST_SKIP() << "set CLEAVE_LONG=1 to run it";
-    if (!std::filesystem::exists(fmt::format("{}/environments/{}/which", fetched, name)))
-      GTEST_SKIP() << "not fetched; run tools/clients.sh --long";
-    ASSERT_NO_FATAL_FAILURE(make("1xA100-40GB"));
+    if (!std::filesystem::exists(fmt::format("{}/{}", fetched, file)))
+      GTEST_SKIP() << why_missing(name);
+    ASSERT_NO_FATAL_FAILURE(make(gpus));
     if (const auto why = cannot_enter(node()); !why.empty()) GTEST_SKIP() << why;
+  }
+  /// With Python's of an environment.
+  void begin_python(const std::string& name, std::string_view gpus = "1xA100-40GB") {
+    ASSERT_NO_FATAL_FAILURE(begin(name, fmt::format("environments/{}/which", name), gpus));
     python_ = entered(node()) +
               fmt::format("timeout 400 '{}/environments/{}/bin/python' ", fetched, name);
   }
+  /// With a program that was built; `version` is the script's.
+  void begin_built(const std::string& name, const std::string& version, std::string_view gpus) {
+    const std::string folder = fmt::format("programs/{}/{}", name, version);
+    ASSERT_NO_FATAL_FAILURE(begin(name, folder + "/which", gpus));
+    programs_ = fmt::format("{}/{}/bin", fetched, folder);
+  }
   /// A minute's energy by a tool, and by the counter of the GPU.
   void expect_energy_of(const std::string& tool) {
-    ASSERT_NO_FATAL_FAILURE(begin(tool));
+    ASSERT_NO_FATAL_FAILURE(begin_python(tool));
     if (IsSkipped()) return;
     const auto outcome = shell(python_ + "tests/clients/energy.py " + tool + " 60 2>&1");
     ASSERT_EQ(outcome.exit_code, 0) << outcome.out;
@@ -266,7 +278,24 @@ class LargeClients : public Clients {
     EXPECT_GT(counted, 60 * 40) << "an idle A100";
     EXPECT_NEAR(measured, counted, counted / 50) << outcome.out;  // it samples once a second
   }
-  std::string python_;
+  /// What a command says on the host around the node.
+  std::string said(const std::string& command) {
+    const auto outcome = shell(entered(node()) + "timeout 100 " + command);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
+    return outcome.out;
+  }
+  /// Makes MIG devices, and gives their UUIDs by profile.
+  std::map<std::string, std::string> make_instances(const std::string& arguments) {
+    (void)said("nvidia-smi mig -C " + arguments);
+    std::map<std::string, std::string> uuids;
+    const auto view = look_at_sim_node(node());
+    for (const SimGpuView& gpu : view->gpus)
+      for (const SimGpuInstanceView& instance : gpu.instances)
+        for (const auto& compute : instance.compute_instances)
+          uuids[std::string(instance.profile->name)] = compute.uuid;
+    return uuids;
+  }
+  std::string python_, programs_;
 };
 
 TEST_F(LargeClients, CodecarbonCountsTheEnergyOfTheNode) {
@@ -276,10 +305,125 @@ TEST_F(LargeClients, ZeusCountsTheEnergyOfTheNode) {
   expect_energy_of("zeus");
 }
 TEST_F(LargeClients, DistributedNamesTheGpu) {
-  ASSERT_NO_FATAL_FAILURE(begin("distributed"));
+  ASSERT_NO_FATAL_FAILURE(begin_python("distributed"));
   if (IsSkipped()) return;
   const auto told = shell(python_ + "tests/clients/more_monitors.py distributed");
   EXPECT_EQ(told.out, "[\"NVIDIA A100-SXM4-40GB\"]\n") << told.err;
+}
+
+/// One that compares what it reads with NVML, by tests/clients/large_monitors.py.
+class LargeMonitors : public LargeClients, public testing::WithParamInterface<const char*> {};
+
+TEST_P(LargeMonitors, ReadWhatThereIs) {
+  ASSERT_NO_FATAL_FAILURE(begin_python(GetParam(), "4xA100-40GB,2xH100-80GB-SXM5"));
+  if (IsSkipped()) return;
+  const auto told = shell(python_ + "tests/clients/large_monitors.py " + GetParam());
+  EXPECT_EQ(told.out, "6\n") << told.err;
+}
+INSTANTIATE_TEST_SUITE_P(LargeClients, LargeMonitors,
+                         testing::Values("mlflow", "wandb", "ray", "nvdashboard", "cuda-core"),
+                         [](const testing::TestParamInfo<const char*>& each) {
+                           std::string name = each.param;
+                           std::erase(name, '-');
+                           return name;
+                         });
+
+TEST_F(LargeClients, SlurmFindsTheMigDevices) {
+  ASSERT_NO_FATAL_FAILURE(begin("slurm", "unpacked/usr/sbin/slurmd", "2xA100-40GB"));
+  if (IsSkipped()) return;
+  const std::string plugins = "usr/lib/x86_64-linux-gnu/slurm-wlm";
+  if (const auto why = cannot_run(plugins + "/gpu_nvml.so", "slurm"); !why.empty())
+    GTEST_SKIP() << why;
+  const auto devices = make_instances("-i 0 -cgi 3g.20gb,2g.10gb,1g.5gb");
+  ASSERT_EQ(devices.size(), 3U);
+  (void)said("nvidia-smi -i 1 -mig 0");
+  const std::string folder = scratch_.path("slurm");
+  std::filesystem::create_directories(folder + "/spool");
+  const std::string host = shell("uname -n").out;
+  scratch_.write("slurm/slurm.conf",
+                 fmt::format("ClusterName=it\nSlurmctldHost={0}(127.0.0.1)\nAuthType=auth/none\n"
+                             "PluginDir={1}/unpacked/{2}\nGresTypes=gpu\nProctrackType="
+                             "proctrack/pgid\nTaskPlugin=task/none\nSlurmUser=root\n"
+                             "SlurmdSpoolDir={3}/spool\nSlurmdPidFile={3}/pid\n"
+                             "StateSaveLocation={3}\nNodeName={0} CPUs=1 Gres=gpu:"
+                             "nvidia_a100_3g.20gb:1,gpu:nvidia_a100_2g.10gb:1,"
+                             "gpu:nvidia_a100_1g.5gb:1,gpu:nvidia_a100-sxm4-40gb:1\n",
+                             host.substr(0, host.find('\n')), fetched, plugins, folder));
+  scratch_.write("slurm/gres.conf", "AutoDetect=nvml\n");
+  scratch_.write("slurm/cgroup.conf", fmt::format("CgroupMountpoint={}/none\n", folder));
+  const std::string told = said(
+      fmt::format("sh -c 'LD_LIBRARY_PATH=$LD_LIBRARY_PATH:{0}/usr/lib/x86_64-linux-gnu:{0}/{1} "
+                  "{0}/usr/sbin/slurmd -G -f {2}/slurm.conf 2>&1'",
+                  fetched + "/unpacked", plugins, folder));
+  // GPU instances 1, 5 and 13 of the first GPU, and the whole second one.
+  const char* const types[] = {"3g.20gb", "2g.10gb", "1g.5gb"};
+  const int minors[] = {12, 48, 120};
+  for (int i = 0; i < 3; ++i) {
+    const std::string row = fmt::format(
+        "Type=nvidia_a100_{} Count=1 [^\n]*File=/dev/nvidia0,/dev/nvidia-caps/nvidia-cap{},"
+        "/dev/nvidia-caps/nvidia-cap{}",
+        types[i], minors[i], minors[i] + 1);
+    EXPECT_TRUE(std::regex_search(told, std::regex(row))) << row << "\n" << told;
+  }
+  EXPECT_TRUE(std::regex_search(
+      told, std::regex("Type=nvidia_a100-sxm4-40gb Count=1 [^\n]*File=/dev/nvidia1")))
+      << told;
+}
+
+TEST_F(LargeClients, TheExamplesOfGoNvmlList) {
+  ASSERT_NO_FATAL_FAILURE(begin_built("go-nvml", "v0.13.4-1", "2xA100-40GB"));
+  if (IsSkipped()) return;
+  const auto view = look_at_sim_node(node());
+  const std::string listed = said(programs_ + "/devices");
+  for (const SimGpuView& gpu : view->gpus)
+    EXPECT_NE(listed.find("uuid=" + gpu.uuid + "\n"), std::string::npos) << listed;
+  (void)said("nvidia-smi -mig 0");
+  const std::string processes = said(
+      fmt::format("sh -c 'CUDA_VISIBLE_DEVICES={} cleave-job --memory 700MiB --iterations 100000 "
+                  "--seconds 100 --quiet & job=$!; for i in $(seq 100); do nvidia-smi "
+                  "--query-compute-apps=pid,used_memory --format=csv,noheader,nounits | grep -q "
+                  "\"$job, 700\" && break; sleep 0.1; done; {}/compute-processes 2>&1; echo job "
+                  "$job; kill $job'",
+                  view->gpus[1].uuid, programs_));
+  std::smatch job;
+  ASSERT_TRUE(std::regex_search(processes, job, std::regex("job (\\d+)"))) << processes;
+  EXPECT_NE(processes.find("Found 1 processes on device 1"), std::string::npos) << processes;
+  EXPECT_NE(processes.find(job[1].str() + " "), std::string::npos) << processes;
+}
+
+TEST_F(LargeClients, NvidiaCtkDescribesEveryMigDevice) {
+  ASSERT_NO_FATAL_FAILURE(begin_built("nvidia-ctk", "v1.19.0", "1xA100-40GB,1xH100-80GB-SXM5"));
+  if (IsSkipped()) return;
+  const auto devices = make_instances("-i 0 -cgi 3g.20gb,1g.5gb");
+  ASSERT_EQ(devices.size(), 2U);
+  (void)said("nvidia-smi -i 1 -mig 0");
+  const std::string told = said(programs_ +
+                                "/nvidia-ctk --quiet cdi generate --mode nvml "
+                                "--format json --driver-root /dev/cleave --dev-root /");
+  const auto described = parse_json(told, "nvidia-ctk");
+  ASSERT_TRUE(described) << told;
+  std::map<std::string, std::vector<std::string>> nodes;
+  for (const Json& device : (*described)["devices"])
+    for (const Json& each : device["containerEdits"]["deviceNodes"])
+      nodes[device["name"]].push_back(each["path"]);
+  const std::vector<std::string> large = {"/dev/nvidia0", "/dev/nvidia-caps/nvidia-cap12",
+                                          "/dev/nvidia-caps/nvidia-cap13"};
+  EXPECT_EQ(nodes["0:0"], large) << told;
+  EXPECT_EQ(nodes[devices.at("3g.20gb")], large) << told;
+  EXPECT_EQ(nodes["0:1"].size(), 3U) << told;
+  EXPECT_EQ(nodes["0:1"], nodes[devices.at("1g.5gb")]) << told;
+  EXPECT_NE(nodes["0:1"], nodes["0:0"]) << told;
+  EXPECT_EQ(nodes["1"], std::vector<std::string>{"/dev/nvidia1"}) << told;
+}
+
+TEST_F(LargeClients, TheExampleOfNvmlWrapperDescribesTheGpu) {
+  ASSERT_NO_FATAL_FAILURE(begin_built("nvml-wrapper", "0.13.0", "1xA100-40GB"));
+  if (IsSkipped()) return;
+  const std::string told = said(programs_ + "/basic_usage");
+  for (const char* each :
+       {"NVIDIA A100-SXM4-40GB (architecture: Ampere, CUDA cores: 6912)", "PCIe gen 4 x16",
+        "a memory clock of 1215 MHz", "System CUDA version: 13.0"})
+    EXPECT_NE(told.find(each), std::string::npos) << told;
 }
 
 }  // namespace

@@ -28,12 +28,13 @@ void print(std::uint64_t count, const SeededDaemon::Counts& all) {
       "lost, {} "
       "instances of others, {} changes of scheduler, {} services, {} leases given back, {} "
       "submissions sent again of which {} had been taken, {} "
-      "jobs out of time, {} signs of health, {} strangers, {} monitors, {} plans\n",
+      "jobs out of time, {} signs of health, {} strangers, {} monitors, {} plans, {} looks at jobs "
+      "beside room\n",
       count, all.steps, all.submitted, all.finished, all.failed, all.cancelled, all.attempts,
       all.deaths, all.power_losses, all.early, all.lost, all.moved, all.handed_over, all.retried,
       all.refused_writes, all.gpu_losses, all.foreign, all.schedulers, all.services, all.given_back,
       all.sent_again, all.taken_before, all.out_of_time, all.signs, all.strangers, all.monitors,
-      all.plans);
+      all.plans, all.waits);
 }
 
 /// Laws hold easily where nothing happens.
@@ -60,7 +61,8 @@ void expect_all_happened(const SeededDaemon::Counts& all) {
                                  all.signs,
                                  all.strangers,
                                  all.monitors,
-                                 all.plans})
+                                 all.plans,
+                                 all.waits})
     EXPECT_GT(each, 0U);
 }
 
@@ -108,6 +110,7 @@ TEST(DaemonSeeds, NothingIsLost) {
     all.strangers += one.strangers;
     all.monitors += one.monitors;
     all.plans += one.plans;
+    all.waits += one.waits;
   }
   print(count, all);
   if (count >= 100) expect_all_happened(all);

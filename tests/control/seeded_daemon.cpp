@@ -150,6 +150,7 @@ void SeededDaemon::begin_daemon() {
   }
   control_ = std::move(*begun);
   to_end_since_.clear();
+  waits_since_.clear();
   tell("the daemon begins");
 }
 
@@ -666,7 +667,10 @@ void SeededDaemon::round() {
   } catch (const std::logic_error& broken) {
     violation(fmt::format("a promise to the store is broken: {}", broken.what()));
   }
-  if (control_ != nullptr) check_ends();
+  if (control_ != nullptr) {
+    check_ends();
+    check_waits();
+  }
   for (const std::string& device : foreign_)
     if (!machine_->exists(device))
       violation(fmt::format("the instance {} of others is gone", device));

@@ -22,6 +22,8 @@
 //   - no attempt teaches twice what it held and how long it took, and what is in memory is in the
 //   store;
 //   - what the store says is to end is told so within seconds, whichever daemon wrote it down;
+//   - no job waits where an idle instance stands that it may have as it is, or where the daemon
+//   itself sees room;
 //   - nothing of others is touched; in the end no process runs and no instance of ours is left.
 
 #include <iosfwd>
@@ -55,7 +57,7 @@ class SeededDaemon {
                 attempts = 0, early = 0, lost = 0, power_losses = 0, refused_writes = 0,
                 gpu_losses = 0, foreign = 0, moved = 0, handed_over = 0, retried = 0,
                 schedulers = 0, services = 0, given_back = 0, sent_again = 0, taken_before = 0,
-                out_of_time = 0, signs = 0, strangers = 0, monitors = 0, plans = 0;
+                out_of_time = 0, signs = 0, strangers = 0, monitors = 0, plans = 0, waits = 0;
   };
   [[nodiscard]] const Counts& counts() const { return counts_; }
   /// Everything that happened, for repeating a seed.
@@ -85,6 +87,8 @@ class SeededDaemon {
   void match_processes();
   void mend();
   void check_ends();
+  void check_waits();
+  [[nodiscard]] std::vector<std::string> standing_for(const JobRecord& job) const;
   [[nodiscard]] bool is_over();
   void check_start(const Launch& launch);
   void check_device(const Launch& launch, std::uint32_t uid);
@@ -144,7 +148,9 @@ class SeededDaemon {
   std::set<JobNumber> cancelled_;
   std::map<JobKey, Duration> signalled_;     // when first
   std::map<JobKey, Duration> to_end_since_;  // in this daemon's life
-  Duration next_look_at_ends_{};
+  Duration next_look_at_ends_{}, next_look_at_waits_{};
+  /// Jobs that wait, and the idle instance that they could have; or none, where there is room.
+  std::map<std::pair<JobNumber, std::string>, Duration> waits_since_;
 };
 
 }  // namespace cleave::trial

@@ -240,12 +240,14 @@ std::string with_driver_majors(std::string_view devices) {
     taken.insert(*major);
     character.emplace_back(*major, name);
   }
-  for (const char* name : {"nvidia", "nvidia-frontend", "nvidiactl"})
-    character.emplace_back(gpu_major, name);
-  std::int64_t free = 511;  // the kernel gives out such numbers from above
-  for (const char* name : {"nvidia-uvm", "nvidia-caps"}) {
-    while (taken.contains(free)) --free;
-    character.emplace_back(free--, name);
+  // GPUs and the control device, as drivers from 550.40 on call them (before: "nvidia-frontend").
+  for (const char* name : {"nvidia", "nvidiactl"}) character.emplace_back(gpu_major, name);
+  // The kernel gives out other numbers from 254 down to 234, then from 511 down to 384.
+  std::int64_t free = 254;
+  for (const char* name : {"nvidia-caps", "nvidia-uvm"}) {
+    while (taken.contains(free)) free = free == 234 ? 511 : free - 1;
+    taken.insert(free);
+    character.emplace_back(free, name);
   }
   std::ranges::stable_sort(character, {}, &std::pair<std::int64_t, std::string>::first);
   std::string text = "Character devices:\n";

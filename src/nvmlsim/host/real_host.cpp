@@ -75,6 +75,8 @@ Result<HostTree> driver_root() {
   HostTree tree;
   tree[libraries + versioned] = {HostFile::Kind::copy, library.string()};
   tree[libraries + "libnvidia-ml.so.1"] = {HostFile::Kind::link, versioned};
+  // Of NVIDIA's installer. Slurm loads the library by this name.
+  tree[libraries + "libnvidia-ml.so"] = {HostFile::Kind::link, "libnvidia-ml.so.1"};
   // By its name tools tell the driver's version. It is empty: there is no CUDA.
   tree[libraries + fmt::format("libcuda.so.{}", driver_version)] = {HostFile::Kind::text, {}};
   tree[fmt::format("{}/nvidia-smi", driver_programs)] = {HostFile::Kind::copy, command.string()};

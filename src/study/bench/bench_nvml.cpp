@@ -2,17 +2,15 @@
 // what Cleave's door adds to it. What is timed is the product's own path: the library as programs
 // load it, and the door as every command uses it.
 
-#include <stdlib.h>
-
 #include <algorithm>
 #include <functional>
 
 #include "base/format.hpp"
-#include "base/work_folder.hpp"
 #include "cli/columns.hpp"
 #include "cli/live/live.hpp"
 #include "device/nvml_door.hpp"
 #include "nvmlsim/sim_node.hpp"
+#include "study/bench/bench_full_node.hpp"
 #include "study/bench/bench_parts.hpp"
 
 namespace cleave::cli {
@@ -43,40 +41,6 @@ const Columns<NvmlBench> columns = {
 
 using nvml::Return;
 constexpr GpuIndex full_gpu{0}, empty_gpu{1};
-
-/// A node for as long as the object lives, and the variable that names it.
-class BenchNode {
- public:
-  static Result<std::unique_ptr<BenchNode>> make(const GpuModel& model) {
-    auto folder = WorkFolder::make(std::filesystem::temp_directory_path(), "bench");
-    if (!folder) return std::unexpected(folder.error());
-    SimNodeSpec spec;
-    spec.gpus = {&model, &model};
-    spec.instant = true;
-    if (const auto made = create_sim_node(folder->path(), spec); !made)
-      return std::unexpected(made.error());
-    return std::unique_ptr<BenchNode>(new BenchNode(std::move(*folder)));
-  }
-  ~BenchNode() {
-    if (before_)
-      ::setenv(sim_node_variable, before_->c_str(), 1);
-    else
-      ::unsetenv(sim_node_variable);
-    (void)destroy_sim_node(folder());
-  }
-  BenchNode(const BenchNode&) = delete;
-  BenchNode& operator=(const BenchNode&) = delete;
-
-  [[nodiscard]] const std::filesystem::path& folder() const { return folder_.path(); }
-
- private:
-  explicit BenchNode(WorkFolder folder) : folder_(std::move(folder)) {
-    if (const char* before = std::getenv(sim_node_variable)) before_ = before;
-    ::setenv(sim_node_variable, folder_.path().c_str(), 1);
-  }
-  WorkFolder folder_;
-  std::optional<std::string> before_;
-};
 
 /// Does the operation once; false when it was refused.
 using Once = std::function<bool()>;
@@ -151,7 +115,7 @@ Result<void> fill(Bench& bench) {
 
 Result<Bench> prepare(const std::string& file, const GpuModel& model) {
   Bench bench;
-  auto node = BenchNode::make(model);
+  auto node = BenchNode::make(model, 2);
   if (!node) return std::unexpected(node.error());
   bench.node = std::move(*node);
   auto library = NvmlLibrary::open(file);
@@ -315,16 +279,28 @@ Result<int> nvml(const Options& given) {
   const auto runs = bench_all(given.library.empty() ? simulated_library().string() : given.library,
                               **model, *time);
   if (!runs) return std::unexpected(runs.error());
+  const auto full = bench_full_node(
+      given.library.empty() ? simulated_library().string() : given.library, **model, *time);
+  if (!full) return std::unexpected(full.error());
   const double slowest = std::ranges::max_element(*runs, {}, &NvmlBench::call_ns)->call_ns();
   if (given.json)
     print(Json{{"model", (*model)->key},
                {"runs", json_rows(columns, *runs)},
-               {"slowest_call_ns", slowest}});
+               {"slowest_call_ns", slowest},
+               {"full_node",
+                {{"gpus", full->gpus},
+                 {"instances", full->instances},
+                 {"calls", full->calls},
+                 {"enumeration_ms", full->enumeration_ms},
+                 {"median_call_ns", full->median_call_ns}}}});
   else
     fmt::print(
         "The simulated library on an instant node with two {}, medians\n\n{}\n"
-        "slowest call: {:.0f} ns\n",
-        (*model)->key, text_rows(columns, *runs), slowest);
+        "slowest call: {:.0f} ns\n\n"
+        "A node of {} GPUs with {} instances: all of them with their UUIDs, memory and processes\n"
+        "in {:.2f} ms, {} calls, {:.0f} ns for the median one\n",
+        (*model)->key, text_rows(columns, *runs), slowest, full->gpus, full->instances,
+        full->enumeration_ms, full->calls, full->median_call_ns);
   return 0;
 }
 
