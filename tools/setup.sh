@@ -45,6 +45,8 @@ test_packages=(
 long_packages=(
   qemu-system-x86   # the virtual machine of tools/virtual-machine.sh
   busybox-static    # all that it has besides the test programs
+  debootstrap       # the bare Debian on which tools/try-packages.sh installs packages
+  lintian           # reads the packages
 )
 
 case "${1:-}" in
@@ -52,7 +54,7 @@ case "${1:-}" in
   package) packages=("${build_packages[@]}" "${package_packages[@]}") purpose="making Cleave's packages" ;;
   test) packages=("${build_packages[@]}" "${test_packages[@]}") purpose="building and testing Cleave" ;;
   long)
-    packages=("${build_packages[@]}" "${test_packages[@]}" "${long_packages[@]}")
+    packages=("${build_packages[@]}" "${package_packages[@]}" "${test_packages[@]}" "${long_packages[@]}")
     purpose="testing Cleave at length"
     ;;
   *)
