@@ -101,7 +101,7 @@ summarise() { # PRESET REPORT COUNTS
 run_tests() { # PRESET [CTEST-OPTION...]
   local preset=$1 seconds status=0 p=0 f=0 s=0 runner=()
   shift
-  tools/build.sh "build/test-$preset.log" "$preset" -DBUILD_TESTING=ON
+  tools/build.sh "build/test-$preset.log" "$preset" -DBUILD_TESTING=ON -DCLEAVE_QUICK=OFF
   local report="$PWD/build/$preset/junit.xml" log="build/$preset/ctest.log" counts="build/$preset/counts"
   # The sanitizers of g++ 12 need memory laid out as older kernels did; recent ones spread it too far.
   if [ "$preset" != release ] && setarch "$(uname -m)" -R true 2>/dev/null; then runner=(setarch "$(uname -m)" -R); fi

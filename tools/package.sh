@@ -19,9 +19,9 @@ esac
 
 if [ "$build" = yes ]; then
   tools/setup.sh package
-  options=()
-  [ -e build/release/CMakeCache.txt ] || options=(-DBUILD_TESTING=OFF)
-  TARGETS=packaged tools/build.sh build/package-build.log release ${options[@]+"${options[@]}"}
+  options=(-DCLEAVE_QUICK=OFF)
+  [ -e build/release/CMakeCache.txt ] || options+=(-DBUILD_TESTING=OFF)
+  TARGETS=packaged tools/build.sh build/package-build.log release "${options[@]}"
 fi
 packages=build/release/packages log=build/package.log
 rm -rf "$packages"
