@@ -24,7 +24,7 @@ TEST(Installation, PrefixOfProgramsAndOfTheirHelpers) {
 
 TEST(Installation, HelpersAreInLibexecWhereItIsInstalled) {
   const TemporaryFolder folder;
-  const fs::path prefix = folder.path();
+  const fs::path& prefix = folder.path();
   EXPECT_EQ(installed_program("cleave-study", prefix), prefix / "bin" / "cleave-study");
   fs::create_directories(prefix / "libexec" / "cleave");
   std::ofstream(prefix / "libexec" / "cleave" / "cleave-study") << "here";
