@@ -13,3 +13,13 @@ function(write_printed file)
     message(FATAL_ERROR "${ARGN} ended with ${status}")
   endif()
 endfunction()
+
+# What lets shells complete the command, as the words that are followed by a shell's name print it.
+function(write_completions command)
+  set(bash "bash-completion/completions/${command}")
+  set(zsh "zsh/site-functions/_${command}")
+  set(fish "fish/vendor_completions.d/${command}.fish")
+  foreach(shell bash zsh fish)
+    write_printed("${root}/${data_folder}/${${shell}}" ${ARGN} ${shell})
+  endforeach()
+endfunction()

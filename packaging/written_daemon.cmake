@@ -13,3 +13,4 @@ write_printed("${root}/${man_folder}/man1/cleaved.1" "${programs}/cleaved" --man
 foreach(command check backup)
   write_printed("${root}/${man_folder}/man1/cleaved-${command}.1" "${programs}/cleaved" ${command} --man)
 endforeach()
+write_completions(cleaved "${programs}/cleaved" --completion)

@@ -80,6 +80,7 @@ TEST_F(Installed, AllIsThere) {
                            "share/man/man1/cleaved-backup.1",
                            "share/man/man1/cleave-plan-deploy.1",
                            "share/bash-completion/completions/cleave",
+                           "share/bash-completion/completions/cleaved",
                            "share/zsh/site-functions/_cleave",
                            "share/fish/vendor_completions.d/cleave.fish",
                            "share/doc/cleave/docs/service.md",
@@ -145,12 +146,16 @@ TEST_F(Installed, PlansAndForecastsLoadWhatTheyNeed) {
   EXPECT_EQ(times.exit_code, 0) << times.err;
 }
 
-TEST_F(Installed, BashSourcesTheCompletion) {
+TEST_F(Installed, BashSourcesTheCompletions) {
+  const std::string folder = below("share/bash-completion/completions").string();
   const Outcome said =
-      shell("bash --norc -c 'source " + below("share/bash-completion/completions/cleave").string() +
-            "; complete -p cleave'");
+      shell("bash --norc -c 'source " + folder + "/cleave && source " + folder +
+            "/cleaved && complete -p cleave && COMP_WORDS=(cleaved --acc) COMP_CWORD=1 && "
+            "_cleaved && echo ${COMPREPLY[@]} && COMP_WORDS=(cleaved ba) && _cleaved && echo "
+            "${COMPREPLY[@]}'");
   EXPECT_EQ(said.exit_code, 0) << said.err;
   EXPECT_NE(said.out.find("-F _cleave cleave"), std::string::npos) << said.out;
+  EXPECT_TRUE(said.out.ends_with("--accept-loss\nbackup\n")) << said.out;
 }
 
 /// It takes the compiler some seconds, and needs no more than the engine and the simulator.
