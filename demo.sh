@@ -25,7 +25,11 @@ done
 
 if [ "$build" = yes ]; then
   tools/setup.sh build
-  tools/build.sh build/demo.log release -DBUILD_TESTING=OFF
+  # What was configured stays as it is. The first time, only what is shown here is compiled, and quickly; test.sh and
+  # package.sh compile what people get.
+  options=()
+  [ -e build/release/CMakeCache.txt ] || options=(-DBUILD_TESTING=OFF -DCLEAVE_QUICK=ON)
+  TARGETS="cleave cleaved cleave-job" tools/build.sh build/demo.log release ${options[@]+"${options[@]}"}
 fi
 if [ "$part" = planning ]; then exec examples/planning.sh; fi
 exec examples/demo/run.sh

@@ -107,7 +107,7 @@ choose_runner() { # PRESET; sets `runner`
 run_tests() { # PRESET [CTEST-OPTION...]
   local preset=$1 seconds status=0 p=0 f=0 s=0 runner
   shift
-  tools/build.sh "build/test-$preset.log" "$preset" -DBUILD_TESTING=ON
+  tools/build.sh "build/test-$preset.log" "$preset" -DBUILD_TESTING=ON -DCLEAVE_QUICK=OFF
   local report="$PWD/build/$preset/junit.xml" log="build/$preset/ctest.log" counts="build/$preset/counts"
   choose_runner "$preset"
   rm -f "$report" "$counts"
@@ -167,6 +167,22 @@ run_virtual() { # PROGRAM FILTER
   fi
 }
 
+# Debian packages, on a bare Debian: each step is a test.
+run_packages() {
+  local log=build/packages.log status=0 seconds=$SECONDS p f
+  echo "Testing the packages on a bare Debian ..."
+  { tools/package.sh && tools/try-packages.sh; } >"$log" 2>&1 || status=$?
+  if [ "$status" = 77 ]; then
+    skipped=$((skipped + 1))
+    echo "skipped (packages): $(tail -n 1 "$log")"
+    return
+  fi
+  p=$(grep -c '^ok: ' "$log" || true) f=0
+  [ "$status" = 0 ] || { f=1 && echo "FAILED (packages); the end of $log:" && tail -n 40 "$log"; }
+  echo "Tested (packages): $p passed, $f failed in $((SECONDS - seconds)) s"
+  passed=$((passed + p)) failed=$((failed + f))
+}
+
 # Counts what a test program said in its log.
 count_long() { # NAME LOG BEGAN
   local name=$1 log=$2 p f
@@ -203,6 +219,7 @@ if [ "$long" = yes ]; then
   run_long clients_test '*LargeClients*' CLEAVE_LONG=1
   run_long soak_test '*' CLEAVE_SOAK_OPERATIONS=1000000
   run_virtual supervised_test '*'
+  run_packages
 fi
 if [ "$quick" = no ]; then
   if [ "$long" = yes ]; then

@@ -1,7 +1,7 @@
-# Installs what is written at the time: units, man pages and completions. Run by packaging/CMakeLists.txt.
+# For written_client.cmake and written_daemon.cmake: where they write, and how. What they print comes from the programs of
+# the build.
 
 set(root "$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}")
-set(programs "${root}/${bin_folder}")
 
 # Puts what the program prints into the file.
 function(write_printed file)
@@ -14,33 +14,12 @@ function(write_printed file)
   endif()
 endfunction()
 
-set(CLEAVE_BIN_FOLDER "${CMAKE_INSTALL_PREFIX}/${bin_folder}")
-set(CLEAVE_DOC_FOLDER "${CMAKE_INSTALL_PREFIX}/${doc_folder}")
-foreach(unit cleaved.service cleave-jobs.service)
-  message(STATUS "Installing: ${root}/lib/systemd/system/${unit}")
-  configure_file("${templates}/${unit}.in" "${root}/lib/systemd/system/${unit}" @ONLY)
-endforeach()
-
-execute_process(COMMAND "${programs}/cleave" man --list OUTPUT_VARIABLE pages RESULT_VARIABLE status)
-if(NOT status EQUAL 0)
-  message(FATAL_ERROR "${programs}/cleave does not run: ${status}")
-endif()
-string(STRIP "${pages}" pages)
-string(REPLACE "\n" ";" pages "${pages}")
-foreach(page ${pages})
-  string(REPLACE " " "-" name "${page}")
-  string(REGEX REPLACE "^cleave ?" "" words "${page}")  # `cleave plan deploy` is asked for as `plan deploy`
-  string(REPLACE " " ";" words "${words}")
-  write_printed("${root}/${man_folder}/man1/${name}.1" "${programs}/cleave" man ${words})
-endforeach()
-write_printed("${root}/${man_folder}/man1/cleaved.1" "${programs}/cleaved" --man)
-foreach(command check backup)
-  write_printed("${root}/${man_folder}/man1/cleaved-${command}.1" "${programs}/cleaved" ${command} --man)
-endforeach()
-
-foreach(place "bash:bash-completion/completions/cleave" "zsh:zsh/site-functions/_cleave" "fish:fish/vendor_completions.d/cleave.fish")
-  string(REPLACE ":" ";" place "${place}")
-  list(GET place 0 shell)
-  list(GET place 1 file)
-  write_printed("${root}/${data_folder}/${file}" "${programs}/cleave" completion ${shell})
-endforeach()
+# What lets shells complete the command, as the words that are followed by a shell's name print it.
+function(write_completions command)
+  set(bash "bash-completion/completions/${command}")
+  set(zsh "zsh/site-functions/_${command}")
+  set(fish "fish/vendor_completions.d/${command}.fish")
+  foreach(shell bash zsh fish)
+    write_printed("${root}/${data_folder}/${${shell}}" ${ARGN} ${shell})
+  endforeach()
+endfunction()

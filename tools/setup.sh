@@ -2,6 +2,7 @@
 # Installs what Cleave is built and tested with: packages of Debian 12, and nothing from elsewhere.
 #
 #   tools/setup.sh build    what ./demo.sh needs
+#   tools/setup.sh package  that, and what tools/package.sh needs besides
 #   tools/setup.sh test     that, and what ./test.sh needs besides
 #   tools/setup.sh long     that, and what ./test.sh --long needs besides
 #
@@ -26,6 +27,10 @@ build_packages=(
   libtomlplusplus-dev # its configuration
   libspdlog-dev       # its log
 )
+package_packages=(
+  dpkg-dev          # finds the packages that programs depend on
+  file              # with which CPack finds programs
+)
 test_packages=(
   libgtest-dev      # the tests
   mold              # links the test programs
@@ -40,17 +45,20 @@ test_packages=(
 long_packages=(
   qemu-system-x86   # the virtual machine of tools/virtual-machine.sh
   busybox-static    # all that it has besides the test programs
+  debootstrap       # the bare Debian on which tools/try-packages.sh installs packages
+  lintian           # reads the packages
 )
 
 case "${1:-}" in
   build) packages=("${build_packages[@]}") purpose="building Cleave" ;;
+  package) packages=("${build_packages[@]}" "${package_packages[@]}") purpose="making Cleave's packages" ;;
   test) packages=("${build_packages[@]}" "${test_packages[@]}") purpose="building and testing Cleave" ;;
   long)
-    packages=("${build_packages[@]}" "${test_packages[@]}" "${long_packages[@]}")
+    packages=("${build_packages[@]}" "${package_packages[@]}" "${test_packages[@]}" "${long_packages[@]}")
     purpose="testing Cleave at length"
     ;;
   *)
-    sed -n '2,8s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+    sed -n '2,9s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
     exit 2
     ;;
 esac

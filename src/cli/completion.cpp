@@ -1,12 +1,11 @@
 // `cleave completion`: commands and options for the shell's Tab key.
 
-#include <algorithm>
+#include "manual/completion.hpp"
 
 #include "base/format.hpp"
 #include "cli/command.hpp"
 #include "engine/scheduler.hpp"
 #include "forecast/memory/forecaster.hpp"
-#include "manual/command_tree.hpp"
 #include "placement/policy.hpp"
 #include "simulate/generate/generate.hpp"
 
@@ -24,167 +23,6 @@ std::vector<std::string> names_for(const std::string& option) {
   return {};
 }
 
-/// Only what no shell takes for anything else.
-std::string words(const std::vector<std::string>& list) {
-  constexpr std::string_view plain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=+@%,";
-  std::vector<std::string> safe;
-  for (const std::string& word : list)
-    if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) safe.push_back(word);
-  return fmt::format("{}", fmt::join(safe, " "));
-}
-
-std::vector<std::string> choices_of(const CommandOption& option) {
-  return option.choices.empty() ? names_for(option.names.back()) : option.choices;
-}
-
-/// Commands, options and the choices of positionals.
-std::vector<std::string> words_at(const CommandNode& node) {
-  std::vector<std::string> list;
-  for (const CommandNode& command : node.commands) list.push_back(command.name);
-  for (const CommandOption& positional : node.positionals)
-    for (std::string& choice : choices_of(positional)) list.push_back(std::move(choice));
-  for (const CommandOption& option : node.options)
-    list.insert(list.end(), option.names.begin(), option.names.end());
-  return list;
-}
-
-/// The lines `"cleave plan"|"cleave plan deploy"` of a case: every command but the program itself.
-std::string known_paths(const std::vector<const CommandNode*>& nodes, const char* between) {
-  std::vector<std::string> paths;
-  for (const CommandNode* node : nodes)
-    if (node != nodes.front()) paths.push_back(fmt::format("'{}'", node->path));
-  return fmt::format("{}", fmt::join(paths, between));
-}
-
-/// For each option with a value: where it may stand, and its choices. `row` writes one.
-template <class Row>
-std::string value_rows(const std::vector<const CommandNode*>& nodes, Row row) {
-  std::string text;
-  for (const CommandNode* node : nodes)
-    for (const CommandOption& option : node->options) {
-      if (option.value.empty()) continue;
-      std::vector<std::string> places;
-      for (const std::string& name : option.names)
-        places.push_back(fmt::format("'{} {}'", node->path, name));
-      text += row(fmt::format("{}", fmt::join(places, "|")), words(choices_of(option)));
-    }
-  return text;
-}
-
-/// Prints the numbers of the user's newest jobs, in any of the shells; nothing where no daemon
-/// answers.
-constexpr std::string_view job_numbers =
-    R"(cleave ps --all --limit 100 2>/dev/null | sed -n 's/^ *\([0-9][0-9]*\) .*/\1/p')";
-
-bool takes_jobs(const CommandNode& node) {
-  return std::ranges::any_of(node.positionals, [](const CommandOption& positional) {
-    return positional.names.back() == "JOB";
-  });
-}
-
-std::string for_bash(const CommandNode& root) {
-  const auto nodes = all_commands(root);
-  std::string text = fmt::format(
-      "# Completion of {0} for bash: source this, or put it into bash-completion's folder.\n_{0}() "
-      "{{\n"
-      "  local cur=${{COMP_WORDS[COMP_CWORD]}} prev=${{COMP_WORDS[COMP_CWORD-1]}} at={0} i\n"
-      "  COMPREPLY=()\n"
-      "  for ((i = 1; i < COMP_CWORD; i++)); do\n"
-      "    # Behind -- stands another program's command.\n"
-      "    if [[ ${{COMP_WORDS[i]}} == -- ]]; then COMPREPLY=($(compgen -c -- \"$cur\")); return; "
-      "fi\n"
-      "    case \"$at ${{COMP_WORDS[i]}}\" in\n      {1}) at=\"$at ${{COMP_WORDS[i]}}\" ;;\n    "
-      "esac\n  "
-      "done\n"
-      "  case \"$at $prev\" in\n",
-      root.name, known_paths(nodes, "|"));
-  text += value_rows(nodes, [](const std::string& places, const std::string& choices) {
-    return fmt::format("    {}) COMPREPLY=($(compgen -W '{}' -- \"$cur\")); return ;;\n", places,
-                       choices);
-  });
-  text += "  esac\n  case \"$at\" in\n";
-  for (const CommandNode* node : nodes) {
-    text += fmt::format("    '{}') COMPREPLY=($(compgen -W '{}' -- \"$cur\"))", node->path,
-                        words(words_at(*node)));
-    if (takes_jobs(*node))
-      text += fmt::format(
-          "\n      [[ $cur == -* ]] || COMPREPLY+=($(compgen -W \"$({})\" -- \"$cur\"))",
-          job_numbers);
-    text += " ;;\n";
-  }
-  // Where nothing fits, names of files.
-  return text + fmt::format("  esac\n}}\ncomplete -o default -F _{0} {0}\n", root.name);
-}
-
-std::string for_zsh(const CommandNode& root) {
-  const auto nodes = all_commands(root);
-  std::string text = fmt::format(
-      "#compdef {0}\n# Completion of {0} for zsh: put it into a folder of $fpath as _{0}.\n_{0}() "
-      "{{\n"
-      "  local at={0} i\n"
-      "  for ((i = 2; i < CURRENT; i++)); do\n"
-      "    if [[ $words[i] == -- ]]; then _normal; return; fi\n"
-      "    case \"$at $words[i]\" in\n      ({1}) at=\"$at $words[i]\" ;;\n    esac\n  done\n"
-      "  case \"$at $words[CURRENT-1]\" in\n",
-      root.name, known_paths(nodes, "|"));
-  text += value_rows(nodes, [](const std::string& places, const std::string& choices) {
-    return choices.empty() ? fmt::format("    ({}) _files; return ;;\n", places)
-                           : fmt::format("    ({}) compadd -- {}; return ;;\n", places, choices);
-  });
-  text += "  esac\n  case \"$at\" in\n";
-  for (const CommandNode* node : nodes) {
-    text += fmt::format("    ('{}') compadd -- {}", node->path, words(words_at(*node)));
-    if (takes_jobs(*node)) text += fmt::format("\n      compadd -- ${{(f)\"$({})\"}}", job_numbers);
-    text += " ;;\n";
-  }
-  return text +
-         fmt::format("  esac\n  [[ $PREFIX == -* ]] || _files\n}}\ncompdef _{0} {0}\n", root.name);
-}
-
-/// For fish's single quotes.
-std::string in_quotes(std::string_view text) {
-  std::string safe;
-  for (const char c : text) {
-    if (c == '\'' || c == '\\') safe += '\\';
-    safe += c == '\n' ? ' ' : c;
-  }
-  return fmt::format("'{}'", safe);
-}
-
-std::string for_fish(const CommandNode& root) {
-  const auto nodes = all_commands(root);
-  std::string text = fmt::format(
-      "# Completion of {0} for fish: put it into ~/.config/fish/completions/{0}.fish\n"
-      "function __{0}_at\n  set -l at {0}\n  for word in (commandline -opc)[2..-1]\n"
-      "    switch \"$at $word\"\n      case {1}\n        set at \"$at $word\"\n    end\n  end\n"
-      "  test \"$at\" = \"$argv[1]\"\nend\n",
-      root.name, known_paths(nodes, " "));
-  for (const CommandNode* node : nodes) {
-    const std::string here =
-        fmt::format("complete -c {} -n \"__{}_at '{}'\"", root.name, root.name, node->path);
-    for (const CommandNode& command : node->commands)
-      text +=
-          fmt::format("{} -f -a {} -d {}\n", here, command.name, in_quotes(command.description));
-    for (const CommandOption& positional : node->positionals)
-      if (const std::string choices = words(choices_of(positional)); !choices.empty())
-        text += fmt::format("{} -a {}\n", here, in_quotes(choices));
-    if (takes_jobs(*node))
-      text += fmt::format("{} -f -a {}\n", here, in_quotes(fmt::format("({})", job_numbers)));
-    for (const CommandOption& option : node->options) {
-      std::string line = here;
-      for (const std::string& name : option.names)
-        line += name.starts_with("--") ? fmt::format(" -l {}", name.substr(2))
-                                       : fmt::format(" -s {}", name.substr(1));
-      const std::string choices = words(choices_of(option));
-      if (!option.value.empty())
-        line += choices.empty() ? " -r" : fmt::format(" -x -a {}", in_quotes(choices));
-      text += fmt::format("{} -d {}\n", line, in_quotes(option.description));
-    }
-  }
-  return text;
-}
-
 }  // namespace
 
 void add_completion(CommandLine& program, Run& run) {
@@ -194,13 +32,10 @@ void add_completion(CommandLine& program, Run& run) {
                   "source <(cleave completion bash)");
   command->add_option("SHELL", *shell, "The shell")
       ->required()
-      ->check(Check::one_of({"bash", "zsh", "fish"}));
+      ->check(Check::one_of(completion_shells));
   command->callback([shell, &program, &run] {
     run = [shell, &program]() -> Result<int> {
-      const CommandNode root = command_tree(program);
-      fmt::print("{}", *shell == "bash"  ? for_bash(root)
-                       : *shell == "zsh" ? for_zsh(root)
-                                         : for_fish(root));
+      fmt::print("{}", completion(command_tree(program), *shell, names_for));
       return 0;
     };
   });

@@ -15,6 +15,7 @@
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "manual/command_line.hpp"
+#include "manual/manual.hpp"
 #include "nvmlsim/sim_node.hpp"
 #include "physics/profile_times.hpp"
 #include "physics/speed.hpp"
@@ -317,6 +318,11 @@ Result<void> fits_a_command(const CommandLine& program, const JobArguments& give
   return {};
 }
 
+constexpr const char* exit_status =
+    "0 The work is done.\nN The status that the framework of --dies-as has when memory runs out, "
+    "or "
+    "that of the command.\n128+N Signal N stopped it.\n2 The command line is wrong.";
+
 int report(const Error& error) {
   fmt::print(stderr, "cleave-job: {}\n", error.text());
   return exit_code(error.kind);
@@ -328,8 +334,15 @@ int run_program(int argc, char** argv) {
       "cleave-job");
   program.version_flag("--version", CLEAVE_VERSION);
   JobArguments given;
+  bool man = false;
   add_options(program, given);
+  program.add_flag("--man", man, "Print this help as a man page");
   if (const auto end = program.parse(argc, argv)) return end->error ? report(*end->error) : 0;
+  if (man) {
+    const CommandNode tree = command_tree(program);
+    fmt::print("{}", manual_page(tree, tree, {CLEAVE_VERSION, exit_status}));
+    return 0;
+  }
   if (const auto fits = fits_a_command(program, given); !fits) return report(fits.error());
   const auto code = run(given);
   return code ? *code : report(code.error());

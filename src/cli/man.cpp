@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "base/format.hpp"
+#include "base/installation.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "manual/manual.hpp"
@@ -52,9 +53,7 @@ ManualNotes notes_for(const CommandNode& node, const std::string& version) {
 
 /// The daemon's page is its own program's.
 Result<int> daemons_page() {
-  std::error_code failed;
-  const auto program =
-      std::filesystem::read_symlink("/proc/self/exe", failed).parent_path() / "cleaved";
+  const auto program = installed_program("cleaved");
   std::fflush(stdout);
   ::execl(program.c_str(), program.c_str(), "--man", nullptr);
   return fail(ErrorKind::infeasible, program.string(), "it is not there",

@@ -1,5 +1,5 @@
-// `cleave bench`, `cleave reproduce` and `cleave arena`: the commands of cleave-study, a program
-// beside this one.
+// `cleave bench`, `cleave reproduce` and `cleave arena`: the commands of another program,
+// cleave-study.
 
 #include <unistd.h>
 
@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <span>
 
+#include "base/installation.hpp"
 #include "cli/program.hpp"
 
 namespace cleave::cli {
@@ -25,9 +26,7 @@ std::optional<Error> hand_to_study(int argc, char** argv) {
       command == "man" || command == "completion" ||
       std::ranges::any_of(words, [](std::string_view word) { return word == "--help-all"; });
   if (!is_study && !describes_all) return std::nullopt;
-  std::error_code failed;
-  const auto program =
-      std::filesystem::read_symlink("/proc/self/exe", failed).parent_path() / "cleave-study";
+  const auto program = installed_program("cleave-study");
   ::execv(program.c_str(), argv);
   if (!is_study) return std::nullopt;
   return Error{ErrorKind::bad_input, program.string(),

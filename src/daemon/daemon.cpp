@@ -20,6 +20,7 @@
 #include <filesystem>
 
 #include "base/format.hpp"
+#include "base/installation.hpp"
 #include "base/text.hpp"
 #include "daemon/control_loop.hpp"
 #include "daemon/http/http_server.hpp"
@@ -45,11 +46,6 @@ namespace {
 /// Time to send answers that are under way when the daemon is told to end.
 constexpr auto farewell = std::chrono::milliseconds(300);
 constexpr const char* boot_file = "/proc/sys/kernel/random/boot_id";
-
-std::string supervise_program() {
-  std::error_code failed;
-  return (fs::read_symlink("/proc/self/exe", failed).parent_path() / "cleave-supervise").string();
-}
 
 /// The file's settings, with what follows from how the daemon was started.
 DaemonSettings completed(DaemonSettings settings, const DaemonPlaces& places) {
@@ -214,7 +210,8 @@ class RunningDaemon {
     if (!jobs_place) return std::unexpected(jobs_place.error());
     jobs_place_ = std::move(*jobs_place);
     isolation_ = isolation_of(settings, places_.sim_node.has_value());
-    ProcessRunner::Places places{jobs_place_.string(), supervise_program(), job_descriptors_,
+    ProcessRunner::Places places{jobs_place_.string(),
+                                 installed_program("cleave-supervise").string(), job_descriptors_,
                                  isolation_.groups, isolation_.fenced};
     places.gifts = container_gifts(settings.driver_root, places_.sim_node, places_.library);
     auto runner = ProcessRunner::open(std::move(places));

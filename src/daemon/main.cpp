@@ -14,6 +14,7 @@
 #include "daemon/daemon.hpp"
 #include "daemon/log_output.hpp"
 #include "daemon/store_commands.hpp"
+#include "manual/completion.hpp"
 #include "manual/manual.hpp"
 
 namespace cleave {
@@ -25,8 +26,9 @@ struct DaemonOptions {
   std::optional<std::string> check;  // a file; empty: the one the daemon would read
   bool foreground = true, sample = false, man = false;
   std::string log_level = "info";
-  std::string command;  // "check"; empty: the daemon itself
-  std::string backup;   // a file
+  std::string command;     // "check"; empty: the daemon itself
+  std::string completion;  // a shell
+  std::string backup;      // a file
 };
 
 constexpr const char* state_help =
@@ -98,6 +100,10 @@ void add_options(CommandLine& program, DaemonOptions& options) {
       ->expected(0, 1)
       ->type_name("[FILE]");
   program.add_flag("--man", options.man, "Print this help as a man page");
+  program
+      .add_option("--completion", options.completion,
+                  "Print what lets the Tab key of this shell complete options")
+      ->check(Check::one_of(completion_shells));
   program.version_flag("--version", fmt::format("cleaved {}", CLEAVE_VERSION));
 }
 
@@ -171,6 +177,10 @@ int run_program(int argc, char** argv) {
   if (const auto end = program.parse(argc, argv)) return end->error ? report_error(*end->error) : 0;
   if (options.man) {
     print_man_page(program, options.command);
+    return 0;
+  }
+  if (!options.completion.empty()) {
+    fmt::print("{}", completion(command_tree(program), options.completion, nullptr));
     return 0;
   }
   if (options.command == "check") return run_check(options.arguments);

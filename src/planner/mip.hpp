@@ -9,6 +9,8 @@
 #include <span>
 #include <vector>
 
+#include "base/result.hpp"
+
 namespace cleave {
 
 using Deadline = std::chrono::steady_clock::time_point;
@@ -44,7 +46,11 @@ class Mip {
     std::span<const MipEntry> entries;
     std::int64_t most;
   };
-  [[nodiscard]] Column column(int number) const;
+  [[nodiscard]] Column column(int number) const {
+    const auto c = static_cast<std::size_t>(number);
+    return {std::span(costs_).subspan(c * objectives_, objectives_),
+            std::span(entries_).subspan(starts_[c], starts_[c + 1] - starts_[c]), most_[c]};
+  }
   [[nodiscard]] std::int64_t least(int row) const { return least_[static_cast<std::size_t>(row)]; }
   [[nodiscard]] std::int64_t most(int row) const {
     return row_most_[static_cast<std::size_t>(row)];
@@ -81,8 +87,13 @@ struct MipOutcome {
   std::vector<MipProof> proofs;              // of each bound
 };
 
+/// Loads the library that holds the solver, at the first call; fails where that or COIN-OR is not
+/// installed.
+[[nodiscard]] Result<void> load_solver();
+
 /// Minimises the first objective, then the second among the solutions that are best by the first,
 /// and so on. `known`: values of the first objectives that are the least if any solution has them.
+/// Asserts that the solver can be loaded.
 MipOutcome minimise(const Mip& mip, std::span<const std::int64_t> known, Deadline deadline);
 
 }  // namespace cleave

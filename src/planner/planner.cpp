@@ -84,6 +84,7 @@ std::vector<Objective> bounds_of(const PlanProblem& problem, const PlanOptions& 
 }
 
 Result<Plan> optimal_plan(const PlanProblem& problem, const PlanOptions& options) {
+  if (const auto solver = load_solver(); !solver) return std::unexpected(solver.error());
   const Deadline deadline = std::chrono::steady_clock::now() + options.time_limit;
   Optimum optimum = find_optimum(problem, options.weights, deadline);
   if (optimum.infeasible)
@@ -137,6 +138,7 @@ Result<Plan> heuristic_plan(const PlanProblem& problem, const PlanOptions& optio
     return fail(ErrorKind::infeasible, problem.place,
                 fmt::format("{} finds no plan: {}", heuristic.name, wrong),
                 "use --method optimal, or loosen the limits");
+  if (const auto solver = load_solver(); !solver) return std::unexpected(solver.error());
   const Optimum optimum =
       find_optimum(problem, {}, std::chrono::steady_clock::now() + options.time_limit);
   if (optimum.infeasible)

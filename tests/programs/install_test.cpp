@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include "../cli/program.hpp"
@@ -53,10 +54,19 @@ class Installed : public ::testing::Test {
 TEST_F(Installed, AllIsThere) {
   for (const char* file : {"bin/cleave",
                            "bin/cleaved",
-                           "bin/cleave-study",
-                           "bin/cleave-supervise",
                            "bin/cleave-job",
-                           "bin/cleave-cuda-loop",
+                           "libexec/cleave/cleave-study",
+                           "libexec/cleave/cleave-supervise",
+                           "libexec/cleave/cleave-cuda-loop",
+                           "lib/cleave/libcleave-solver.so",
+                           "lib/cleave/libcleave-learner.so",
+                           "lib/libcleave.a",
+                           "lib/pkgconfig/cleave.pc",
+                           "lib/cmake/Cleave/CleaveConfig.cmake",
+                           "include/cleave/simulate/simulator.hpp",
+                           "share/doc/libcleave-dev/examples/two_schedulers.cpp",
+                           "share/doc/cleaved/examples/cleaved.toml",
+                           "share/man/man1/cleave-job.1",
                            "lib/cleave-nvmlsim/libnvidia-ml.so.1",
                            "lib/cleave-nvmlsim/cleave-smi",
                            "lib/cleave-cuda/libcleave-cuda.so",
@@ -70,6 +80,7 @@ TEST_F(Installed, AllIsThere) {
                            "share/man/man1/cleaved-backup.1",
                            "share/man/man1/cleave-plan-deploy.1",
                            "share/bash-completion/completions/cleave",
+                           "share/bash-completion/completions/cleaved",
                            "share/zsh/site-functions/_cleave",
                            "share/fish/vendor_completions.d/cleave.fish",
                            "share/doc/cleave/docs/service.md",
@@ -92,19 +103,74 @@ TEST_F(Installed, NothingNamesTheFolderWhereItWasBuilt) {
   for (const auto& entry : fs::recursive_directory_iterator(root()))
     if (entry.is_regular_file() && entry.path().extension() != ".so") {
       const std::string name = entry.path().string();
-      if (name.find("/bin/") != std::string::npos) continue;  // assertions name their sources
+      // Assertions name their sources.
+      if (name.find("/bin/") != std::string::npos || name.find("/libexec/") != std::string::npos ||
+          entry.path().extension() == ".a")
+        continue;
       EXPECT_EQ(text_of(entry.path()).find(binary_dir()), std::string::npos) << name;
     }
 }
 
 TEST_F(Installed, ProgramsRun) {
-  for (const char* program : {"cleave", "cleaved", "cleave-study", "cleave-job"}) {
+  for (const char* program :
+       {"cleave", "cleaved", "../libexec/cleave/cleave-study", "cleave-job"}) {
     const Outcome said = shell(bin() + "/" + program + " --version");
     EXPECT_EQ(said.exit_code, 0) << program << said.err;
     EXPECT_NE(said.out.find("0."), std::string::npos) << said.out;
   }
-  // By another program, which it must find beside it.
+  // By other programs, each of which finds its own.
   EXPECT_EQ(shell(bin() + "/cleave bench --help").exit_code, 0);
+  EXPECT_TRUE(shell(bin() + "/cleave man cleaved").out.starts_with(".TH CLEAVED"));
+}
+
+TEST_F(Installed, OnlyWhatPeopleCallIsOnThePath) {
+  std::set<std::string> programs;
+  for (const auto& entry : fs::directory_iterator(below("bin")))
+    programs.insert(entry.path().filename().string());
+  EXPECT_EQ(programs, (std::set<std::string>{"cleave", "cleave-job", "cleaved"}));
+}
+
+/// The loader searches lib itself. A library there would be every program's NVML or CUDA.
+TEST_F(Installed, NothingIsOnTheLoadersPath) {
+  for (const auto& entry : fs::directory_iterator(below("lib")))
+    EXPECT_EQ(entry.path().filename().string().find(".so"), std::string::npos) << entry.path();
+}
+
+TEST_F(Installed, PlansAndForecastsLoadWhatTheyNeed) {
+  const Outcome plan = shell(bin() + "/cleave plan compact --fleet examples/fleets/scattered.json");
+  EXPECT_EQ(plan.exit_code, 0) << plan.err;
+  const Outcome times =
+      shell(bin() +
+            "/cleave forecast time --train examples/forecast/measured.csv --group app --whole "
+            "whole_s --slices slices");
+  EXPECT_EQ(times.exit_code, 0) << times.err;
+}
+
+TEST_F(Installed, BashSourcesTheCompletions) {
+  const std::string folder = below("share/bash-completion/completions").string();
+  const Outcome said =
+      shell("bash --norc -c 'source " + folder + "/cleave && source " + folder +
+            "/cleaved && complete -p cleave && COMP_WORDS=(cleaved --acc) COMP_CWORD=1 && "
+            "_cleaved && echo ${COMPREPLY[@]} && COMP_WORDS=(cleaved ba) && _cleaved && echo "
+            "${COMPREPLY[@]}'");
+  EXPECT_EQ(said.exit_code, 0) << said.err;
+  EXPECT_NE(said.out.find("-F _cleave cleave"), std::string::npos) << said.out;
+  EXPECT_TRUE(said.out.ends_with("--accept-loss\nbackup\n")) << said.out;
+}
+
+/// It takes the compiler some seconds, and needs no more than the engine and the simulator.
+TEST_F(Installed, AProgramIsBuiltWithTheLibrary) {
+  if (shell("command -v pkg-config && command -v c++").exit_code != 0)
+    GTEST_SKIP() << "there is no pkg-config or no compiler here";
+  const Outcome built =
+      shell("cd '" + root() + "' && PKG_CONFIG_PATH='" + below("lib/pkgconfig").string() +
+            "' && export PKG_CONFIG_PATH && c++ -std=c++23 "
+            "opt/cleave/share/doc/libcleave-dev/examples/two_schedulers.cpp "
+            "$(pkg-config --cflags --libs cleave) -o two-schedulers");
+  ASSERT_EQ(built.exit_code, 0) << built.err;
+  const Outcome ran = shell("'" + root() + "/two-schedulers'");
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_NE(ran.out.find("adaptive  200 jobs"), std::string::npos) << ran.out;
 }
 
 /// The daemon needs its supervisor beside it and the simulated NVML in ../lib.

@@ -18,6 +18,7 @@
 
 #include "base/demangle.hpp"
 #include "base/format.hpp"
+#include "base/installation.hpp"
 #include "base/text.hpp"
 #include "base/work_folder.hpp"
 #include "cli/interrupts.hpp"
@@ -192,8 +193,7 @@ void read(const cuda::Record& record, DryRunAnswer& answer) {
 
 Result<fs::path> followed_library(const std::string& name) {
   std::error_code failed;
-  const fs::path program = fs::read_symlink("/proc/self/exe", failed);
-  fs::path file = program.parent_path().parent_path() / "lib" / "cleave-cuda" / name;
+  fs::path file = installation_prefix() / "lib" / "cleave-cuda" / name;
   if (fs::is_regular_file(file, failed)) return file;
   return fail(ErrorKind::infeasible, file.string(), "the library is not there",
               "keep bin/ and lib/ of Cleave side by side");

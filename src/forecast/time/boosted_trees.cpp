@@ -1,17 +1,16 @@
 #include "forecast/time/boosted_trees.hpp"
 
-#include <xgboost/c_api.h>
-
 #include <algorithm>
 #include <cassert>
 #include <cmath>
 #include <limits>
-#include <memory>
 #include <numeric>
 
 #include "base/format.hpp"
+#include "base/installation.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
+#include "forecast/learner/learner.hpp"
 
 namespace cleave {
 
@@ -24,56 +23,10 @@ namespace {
 
 constexpr std::size_t most_columns = 1024;
 
-struct FreeMatrix {
-  void operator()(void* handle) const { XGDMatrixFree(handle); }
-};
-struct FreeBooster {
-  void operator()(void* handle) const { XGBoosterFree(handle); }
-};
-using Matrix = std::unique_ptr<void, FreeMatrix>;
-using Booster = std::unique_ptr<void, FreeBooster>;
-
-/// XGBoost's message about its last failure: its first line, since a stack trace follows.
-std::unexpected<Error> xgboost_failed() {
-  const std::string_view all = XGBGetLastError();
-  return fail(ErrorKind::internal, "xgboost", shown(all.substr(0, all.find('\n')), 200));
-}
-
-Result<Matrix> make_matrix(const NumberRows& rows, std::span<const float> targets) {
-  std::vector<float> cells(rows.cells.size());
-  std::ranges::transform(rows.cells, cells.begin(),
-                         [](double cell) { return static_cast<float>(cell); });
-  DMatrixHandle handle = nullptr;
-  if (XGDMatrixCreateFromMat_omp(cells.data(), rows.size(), rows.width,
-                                 std::numeric_limits<float>::quiet_NaN(), &handle, 1) != 0)
-    return xgboost_failed();
-  Matrix matrix(handle);
-  if (XGDMatrixSetFloatInfo(handle, "label", targets.data(), targets.size()) != 0)
-    return xgboost_failed();
-  return matrix;
-}
-
-Result<Booster> make_booster(void* matrix, const BoostingOptions& options) {
-  BoosterHandle handle = nullptr;
-  if (XGBoosterCreate(&matrix, 1, &handle) != 0) return xgboost_failed();
-  Booster booster(handle);
-  const std::pair<const char*, std::string> parameters[] = {
-      {"objective", "reg:squarederror"},
-      {"base_score", "0"},  // the mean is subtracted beforehand, in double precision
-      {"tree_method", "hist"},
-      {"nthread", "1"},  // sums in one order: the same bytes each time
-      {"verbosity", "0"},
-      {"seed", fmt::format("{}", options.seed & 0x7fffffff)},
-      {"max_depth", fmt::format("{}", options.depth)},
-      {"eta", fmt::format("{}", options.learning_rate)},
-      {"subsample", fmt::format("{}", options.row_share)},
-      {"colsample_bytree", fmt::format("{}", options.column_share)},
-      {"min_child_weight", fmt::format("{}", options.least_weight)},
-      {"lambda", fmt::format("{}", options.shrinkage)},
-  };
-  for (const auto& [name, value] : parameters)
-    if (XGBoosterSetParam(handle, name, value.c_str()) != 0) return xgboost_failed();
-  return booster;
+Result<decltype(&cleave_learn)> learner() {
+  static const Result<void*> function = installed_function(learner_library, learner_function);
+  if (!function) return std::unexpected(function.error());
+  return reinterpret_cast<decltype(&cleave_learn)>(*function);
 }
 
 Result<void> check(const NumberRows& rows, std::span<const double> targets) {
@@ -178,18 +131,14 @@ Result<BoostedTrees> BoostedTrees::train(const NumberRows& rows, std::span<const
   std::vector<float> centred(targets.size());
   std::ranges::transform(targets, centred.begin(),
                          [&](double t) { return static_cast<float>(t - mean); });
-  const auto matrix = make_matrix(rows, centred);
-  if (!matrix) return std::unexpected(matrix.error());
-  const auto booster = make_booster(matrix->get(), options);
-  if (!booster) return std::unexpected(booster.error());
-  for (int round = 0; round < options.rounds; ++round)
-    if (XGBoosterUpdateOneIter(booster->get(), round, matrix->get()) != 0) return xgboost_failed();
-  bst_ulong length = 0;
-  const char* bytes = nullptr;
-  if (XGBoosterSaveModelToBuffer(booster->get(), R"({"format": "json"})", &length, &bytes) != 0)
-    return xgboost_failed();
+  const auto learn = learner();
+  if (!learn) return std::unexpected(learn.error());
+  Learnt learnt;
+  (*learn)(rows, centred, options, learnt);
+  if (!learnt.failure.empty())
+    return fail(ErrorKind::internal, "xgboost", shown(learnt.failure, 200));
   auto grown =
-      from_xgboost(std::string(bytes, length), rows.width,
+      from_xgboost(learnt.model, rows.width,
                    std::ranges::any_of(rows.cells, [](double cell) { return std::isnan(cell); }));
   if (grown) grown->base_ = mean;
   return grown;

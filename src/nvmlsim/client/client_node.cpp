@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "base/format.hpp"
+#include "base/installation.hpp"
 #include "base/json.hpp"
 #include "model/nvml_abi.hpp"
 #include "nvmlsim/node.hpp"
@@ -96,9 +97,7 @@ std::uint64_t new_sim_seed() {
 }
 
 fs::path simulated_library() {
-  std::error_code failed;
-  const fs::path program = fs::read_symlink("/proc/self/exe", failed);
-  return program.parent_path().parent_path() / "lib" / library_folder / nvml::library_name;
+  return installation_prefix() / "lib" / library_folder / nvml::library_name;
 }
 
 bool is_simulated_library(const fs::path& file) {

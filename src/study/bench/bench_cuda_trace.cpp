@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "base/format.hpp"
+#include "base/installation.hpp"
 #include "base/text.hpp"
 #include "base/work_folder.hpp"
 #include "cli/child_program.hpp"
@@ -75,9 +76,7 @@ Result<Before> commands(const Options& options, const std::string& socket) {
   if (!live) return std::unexpected(live.error());
   const auto dry = followed_library("dry/libcleave-cuda-dry.so");
   if (!dry) return std::unexpected(dry.error());
-  std::error_code failed;
-  const auto loop =
-      std::filesystem::read_symlink("/proc/self/exe", failed).parent_path() / "cleave-cuda-loop";
+  const auto loop = installed_program("cleave-cuda-loop");
   // Its own answers are the CUDA that is followed.
   const auto with = [&](const std::string& libraries) {
     return std::vector<std::string>{"/usr/bin/env",

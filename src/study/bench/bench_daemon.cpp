@@ -14,6 +14,7 @@
 
 #include "api/time_text.hpp"
 #include "base/format.hpp"
+#include "base/installation.hpp"
 #include "cli/child_program.hpp"
 #include "cli/columns.hpp"
 #include "study/bench/bench_parts.hpp"
@@ -464,7 +465,7 @@ void print_text(const DaemonBench& bench) {
 Result<int> daemon(const Options& given) {
   Options options = given;
   std::error_code failed;
-  options.programs = fs::read_symlink("/proc/self/exe", failed).parent_path();
+  options.programs = installation_prefix() / "bin";
   options.folder = fs::absolute(
       options.folder_given.empty() ? fs::temp_directory_path() : fs::path(options.folder_given),
       failed);
