@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstring>
 
-#include "nvmlsim/exports/function_rows_test.hpp"
+#include "nvmlsim/function_rows.hpp"
 #include "nvmlsim/library_test.hpp"
 
 namespace cleave::sim {

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "base/places_test.hpp"
-#include "nvmlsim/exports/function_rows_test.hpp"
+#include "nvmlsim/function_rows.hpp"
 #include "nvmlsim/library_test.hpp"
 
 namespace cleave::sim {
