@@ -226,7 +226,8 @@ Result<Found> interview(const Source& source, GpuIndex gpu,
     ask_all(inside.asking, library, subject);
     std::ostringstream recording;
     record_reading(**door, recording, gpu);
-    for (const std::string_view line : split(recording.str(), '\n'))
+    const std::string lines = recording.str();
+    for (const std::string_view line : split(lines, '\n'))
       if (!line.empty()) inside.record(line);
     return {};
   });
