@@ -38,6 +38,8 @@ Json facts_json(const Facts& facts) {
           {"library", facts.library},
           {"root", facts.root},
           {"simulated", facts.simulated},
+          {"instant", facts.instant},
+          {"everybody", facts.everybody},
           {"name", facts.name},
           {"uuid", facts.uuid},
           {"model", facts.model},
@@ -54,6 +56,8 @@ Facts facts_from(JsonReader& in) {
   facts.library = in.text("library");
   facts.root = in.flag("root", false);
   facts.simulated = in.flag("simulated", false);
+  facts.instant = in.flag("instant", false);
+  facts.everybody = in.flag("everybody", false);
   facts.name = in.text("name");
   facts.uuid = in.text("uuid");
   facts.model = in.text("model");

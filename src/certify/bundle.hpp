@@ -17,6 +17,8 @@ struct Facts {
   std::string library;               // the file that was asked
   bool root = false;                 // whether the answers are those that root gets
   bool simulated = false;            // it was itself a simulated GPU
+  bool instant = false;              // whose instances are made without delay
+  bool everybody = false;            // and by every user
   std::string name, uuid;            // the driver's
   std::string model;                 // the key of the simulated GPU's model
   std::string driver, nvml;          // versions

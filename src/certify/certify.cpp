@@ -3,7 +3,9 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <ctime>
+#include <iterator>
 
 #include "base/format.hpp"
 #include "base/work_folder.hpp"
@@ -33,13 +35,19 @@ std::string system_text() {
   return fmt::format("{} {} {}", names.sysname, names.release, names.machine);
 }
 
-Facts facts_of(const Answers& answers, const Subjects& subjects) {
+Result<Facts> facts_of(const Answers& answers, const Subjects& subjects) {
   Facts facts;
+  if (subjects.source.node) {
+    const auto node = look_at_sim_node(*subjects.source.node);
+    if (!node) return std::unexpected(node.error());
+    facts.simulated = true;
+    facts.instant = node->instant;
+    facts.everybody = !node->check_root;
+  }
   facts.at = now_text();
   facts.system = system_text();
   facts.library = subjects.source.file;
   facts.root = ::geteuid() == 0;
-  facts.simulated = subjects.source.node.has_value();
   facts.name = text_in(answers, Topic::identity, "nvmlDeviceGetName");
   facts.uuid = text_in(answers, Topic::identity, "nvmlDeviceGetUUID");
   facts.driver = text_in(answers, Topic::driver, "nvmlSystemGetDriverVersion");
@@ -89,10 +97,23 @@ Result<const GpuModel*> model_of(const std::string& name, const GpuModel* wanted
               "name a model to compare it with: --model MODEL");
 }
 
+/// What an interrupted certification has left on the GPU.
+Error interrupted(const Answers& lifecycle) {
+  std::string left;
+  if (const Answer* answer = find(lifecycle, Topic::lifecycle, what_is_left);
+      answer != nullptr && answer->value.is_array())
+    for (const Json& each : answer->value)
+      left += fmt::format("{}{}", left.empty() ? "" : "; ", each.get<std::string>());
+  return {ErrorKind::infeasible, "",
+          left.empty() ? std::string("interrupted; the instances that were made are destroyed")
+                       : fmt::format("interrupted, and instances are left: {}", left),
+          left.empty() ? "" : "destroy them with `cleave destroy`"};
+}
+
 }  // namespace
 
 Result<Answers> ask_simulated(const Bundle& bundle, const std::filesystem::path& library,
-                              bool everybody_may_change) {
+                              const std::vector<std::string>& busy) {
   const auto model = find_gpu_model(bundle.facts.model);
   if (!model) return std::unexpected(model.error());
   const auto folder = WorkFolder::make_temporary("certify");
@@ -100,27 +121,40 @@ Result<Answers> ask_simulated(const Bundle& bundle, const std::filesystem::path&
   SimNodeSpec spec;
   spec.gpus = {*model};
   spec.mig_enabled = bundle.facts.mig;
-  spec.check_root = !everybody_may_change;
-  spec.instant = true;
-  const std::filesystem::path node = folder->path() / "node";
-  if (const auto made = create_sim_node(node, spec); !made) return std::unexpected(made.error());
-  auto found = interview({library.string(), node}, GpuIndex{0},
-                         [&](Door& door) { make_alike(door, bundle.gpu); });
+  spec.check_root = !bundle.facts.everybody;
+  spec.instant = bundle.facts.instant;
+  const Source source{library.string(), folder->path() / "node"};
+  if (const auto created = create_sim_node(*source.node, spec); !created)
+    return std::unexpected(created.error());
+  auto found = interview(source, GpuIndex{0}, [&](Door& door) { make_alike(door, bundle.gpu); });
   if (!found) return std::unexpected(found.error());
+  const bool made = std::ranges::any_of(bundle.gpu, [](const Answer& each) {
+    return each.topic == Topic::lifecycle && each.outcome == Outcome::answered;
+  });
+  if (!made) return std::move(found->answers);
+  auto more = make_and_destroy(source, GpuIndex{0}, {folder->path() / "state", busy, 3, {}});
+  if (!more) return std::unexpected(more.error());
+  std::ranges::move(more->answers, std::back_inserter(found->answers));
   return std::move(found->answers);
 }
 
 Result<Bundle> certify(const Subjects& subjects) {
   auto found = interview(subjects.source, subjects.gpu);
   if (!found) return std::unexpected(found.error());
-  Bundle bundle;
-  bundle.facts = facts_of(found->answers, subjects);
-  bundle.gpu = std::move(found->answers);
-  bundle.recording = std::move(found->recording);
-  const auto model = model_of(bundle.facts.name, subjects.model);
+  auto facts = facts_of(found->answers, subjects);
+  if (!facts) return std::unexpected(facts.error());
+  const auto model = model_of(facts->name, subjects.model);
   if (!model) return std::unexpected(model.error());
-  bundle.facts.model = std::string((*model)->key);
-  auto simulated = ask_simulated(bundle, subjects.simulated, subjects.everybody_may_change);
+  facts->model = std::string((*model)->key);
+  if (subjects.consent) {
+    auto more = make_and_destroy(subjects.source, subjects.gpu, *subjects.consent);
+    if (!more) return std::unexpected(more.error());
+    if (subjects.consent->enough && subjects.consent->enough())
+      return std::unexpected(interrupted(more->answers));
+    std::ranges::move(more->answers, std::back_inserter(found->answers));
+  }
+  Bundle bundle{std::move(*facts), std::move(found->answers), {}, std::move(found->recording)};
+  auto simulated = ask_simulated(bundle, subjects.simulated, subjects.simulated_busy);
   if (!simulated) return std::unexpected(simulated.error());
   bundle.simulated = std::move(*simulated);
   return bundle;

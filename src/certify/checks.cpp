@@ -41,6 +41,9 @@ constexpr auto rows = std::to_array<CheckRow>({
      "waits for holders by the simulated rule"},
     {Topic::lifecycle, "memory", Rule::same, "free used", of_table},
     {Topic::lifecycle, "counting", Rule::alike, "", of_answer},
+    {Topic::lifecycle, "what is left", Rule::same, "",
+     "the driver would not destroy these instances of Cleave's: try `cleave destroy`, which "
+     "names what holds them"},
     {Topic::lifecycle, "", Rule::same, "", "making or destroying instances goes otherwise"},
     {Topic::errors, "", Rule::same, "",
      "programs that try one function after another take another way on simulated GPUs"},

@@ -14,7 +14,7 @@ namespace cleave::certify {
 namespace {
 
 constexpr std::size_t longest_value = 160;
-constexpr double most_times_longer = 2, least_ms = 5;
+constexpr double most_times_longer = 2, least_ms = 50;
 
 std::string text_of(const Json& value) {
   return value.is_string() ? shown(value.get<std::string>()) : shown(value.dump(), longest_value);
@@ -149,10 +149,11 @@ Check judged(const Answer& gpu, const Answer& simulated) {
 }
 
 Check one_sided(const Answer& answer, std::string_view who) {
+  const bool left = answer.outcome == Outcome::not_asked;
   return {answer.topic, answer.function,
           answer.about, Verdict::not_asked,
           {},           {},
-          {},           fmt::format("only {} has what this asks about", who)};
+          {},           left ? answer.note : fmt::format("only {} has what this asks about", who)};
 }
 
 constexpr auto verdict_names =

@@ -119,13 +119,19 @@ Result<void> take_line(std::string_view text, Run& run) {
 }
 
 /// Reads lines until the process ends or is silent for too long. True: it was silent.
-Result<bool> read_lines(int pipe, std::chrono::milliseconds most, Run& run) {
+Result<bool> read_lines(int pipe, pid_t child, const Watch& watch, Run& run) {
   std::string text;
+  bool told_to_end = false;
   std::array<char, 65536> buffer{};
   for (;;) {
     pollfd ready{pipe, POLLIN, 0};
-    const int some = ::poll(&ready, 1, static_cast<int>(most.count()));
-    if (some < 0 && errno == EINTR) continue;
+    const int some = ::poll(&ready, 1, static_cast<int>(watch.most_silent.count()));
+    if (some < 0 && errno == EINTR) {
+      const bool enough = watch.enough && watch.enough();
+      if (enough && !told_to_end) ::kill(child, SIGTERM);
+      told_to_end = told_to_end || enough;
+      continue;
+    }
     if (some == 0) return true;
     const auto got = ::read(pipe, buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
@@ -141,8 +147,7 @@ Result<bool> read_lines(int pipe, std::chrono::milliseconds most, Run& run) {
 }
 
 Result<Run> run_once(const Source& source, const Fatal& fatal,
-                     const std::function<Result<void>(Inside&)>& work,
-                     std::chrono::milliseconds most) {
+                     const std::function<Result<void>(Inside&)>& work, const Watch& watch) {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0)
     return fail(ErrorKind::infeasible, "pipe", std::strerror(errno));
@@ -154,7 +159,7 @@ Result<Run> run_once(const Source& source, const Fatal& fatal,
   }
   ::close(ends[1]);
   Run run;
-  const auto silent = read_lines(ends[0], most, run);
+  const auto silent = read_lines(ends[0], child, watch, run);
   ::close(ends[0]);
   if (!silent || *silent) ::kill(child, SIGKILL);
   int status = 0;
@@ -188,10 +193,10 @@ void ask_all(Asking& asking, void* library, const Subject& subject) {
 }  // namespace
 
 Result<Found> in_a_process(const Source& source, const std::function<Result<void>(Inside&)>& work,
-                           std::chrono::milliseconds most_per_question) {
+                           const Watch& watch) {
   Fatal fatal;
   for (;;) {
-    auto run = run_once(source, fatal, work, most_per_question);
+    auto run = run_once(source, fatal, work, watch);
     if (!run) return std::unexpected(run.error());
     if (run->error) return std::unexpected(std::move(*run->error));
     if (run->ended) return std::move(run->found);

@@ -32,11 +32,17 @@ struct Inside {
   std::function<void(std::string_view line)> record;
 };
 
+/// How long a process may be silent, and when it is told to end (SIGTERM, once).
+struct Watch {
+  std::chrono::milliseconds most_silent = std::chrono::seconds(30);
+  std::function<bool()> enough;
+};
+
 /// Runs `work` in a child of this process, again without the question at which it crashed or fell
 /// silent. `work` fails with what no answer can say: there is no library.
-[[nodiscard]] Result<Found> in_a_process(
-    const Source& source, const std::function<Result<void>(Inside&)>& work,
-    std::chrono::milliseconds most_per_question = std::chrono::seconds(30));
+[[nodiscard]] Result<Found> in_a_process(const Source& source,
+                                         const std::function<Result<void>(Inside&)>& work,
+                                         const Watch& watch = {});
 
 /// Everything that can be asked without changing anything. `first` is called with the open door
 /// before the GPU is asked, as to make the instances that another GPU has.

@@ -55,7 +55,11 @@ constexpr AddCommand* commands[] = {add_gpu,        add_layout,
 
 /// Commands that are given words of another program's; the second may be any.
 constexpr std::pair<std::string_view, std::string_view> taking_a_command[] = {
-    {"submit", ""}, {"forecast", "run"}, {"forecast", "source"}, {"sim-node", "enter"}};
+    {"submit", ""},
+    {"forecast", "run"},
+    {"forecast", "source"},
+    {"sim-node", "enter"},
+    {"certify", ""}};
 
 bool takes_a_command(int argc, char** argv) {
   return std::ranges::any_of(taking_a_command, [&](const auto& words) {

@@ -7,6 +7,7 @@
 #include "base/read_text.hpp"
 #include "base/text.hpp"
 #include "certify/report.hpp"
+#include "cli/interrupts.hpp"
 #include "cli/live/live.hpp"
 #include "nvmlsim/sim_node.hpp"
 
@@ -16,7 +17,8 @@ namespace {
 
 struct Options : LiveOptions {
   std::string gpu, model, bundle, replay;
-  bool again = false;
+  std::vector<std::string> before_dashes;
+  bool again = false, make_instances = false, yes = false;
 };
 
 /// Differences are 1, so that what keeps a GPU from being asked is 2.
@@ -34,6 +36,15 @@ Result<std::filesystem::path> library_of_simulation() {
               "it belongs in lib/cleave-nvmlsim beside the program's bin");
 }
 
+/// What keeps an instance of a simulated GPU busy; empty where the program is missing.
+std::vector<std::string> simulated_job() {
+  std::error_code failed;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", failed);
+  const auto job = program.parent_path() / "cleave-job";
+  if (failed || !std::filesystem::exists(job, failed)) return {};
+  return {job.string(), "--memory", "1GiB", "--seconds", "3600"};
+}
+
 Result<certify::Bundle> replayed(const Options& options) {
   const auto text = read_text(options.replay);
   if (!text) return std::unexpected(text.error());
@@ -41,8 +52,7 @@ Result<certify::Bundle> replayed(const Options& options) {
   if (!bundle || !options.again) return bundle;
   const auto library = library_of_simulation();
   if (!library) return std::unexpected(library.error());
-  const bool everybody = bundle->facts.simulated;
-  auto simulated = certify::ask_simulated(*bundle, *library, everybody);
+  auto simulated = certify::ask_simulated(*bundle, *library, simulated_job());
   if (!simulated) return std::unexpected(simulated.error());
   bundle->simulated = std::move(*simulated);
   return bundle;
@@ -78,16 +88,37 @@ Result<certify::Bundle> asked(const Options& options) {
     if (!model) return fail_at("--model", model.error());
     subjects.model = *model;
   }
-  if (library->sim_node) {
-    const auto node = look_at_sim_node(*library->sim_node);
-    if (!node) return std::unexpected(node.error());
-    subjects.everybody_may_change = !node->check_root;
+  subjects.simulated_busy = simulated_job();
+  if (options.make_instances) {
+    const auto state = state_of(options, *library);
+    if (!state) return std::unexpected(state.error());
+    subjects.consent = certify::Consent{*state, command_words(), 3, until_interrupted().enough};
+    if (command_words().empty() && library->sim_node)
+      subjects.consent->busy = subjects.simulated_busy;
   }
   return certify::certify(subjects);
 }
 
+/// Instances are made only if that was said twice; a command only runs on them.
+Result<void> is_consent(const Options& options) {
+  if (options.make_instances && !options.yes)
+    return fail(ErrorKind::bad_usage, "--make-instances",
+                "making and destroying instances must be confirmed", "confirm it with --yes");
+  if (!command_words().empty() && !options.make_instances)
+    return fail(ErrorKind::bad_usage, "COMMAND", "it runs on an instance, and none is made",
+                "allow that with --make-instances --yes");
+  if (!options.before_dashes.empty())
+    return fail(ErrorKind::bad_usage, "COMMAND",
+                fmt::format("'{}' is not an option", shown(options.before_dashes.front())),
+                "write the command after --");
+  return {};
+}
+
 Result<int> certify_gpu(const Options& options) {
   const bool replay = !options.replay.empty();
+  if (const auto consent = is_consent(options); !consent) return std::unexpected(consent.error());
+  std::optional<Interrupts> wait;
+  if (options.make_instances) wait.emplace(Interrupts::Waiting::ends);
   auto bundle = replay ? replayed(options) : asked(options);
   if (!bundle) return std::unexpected(not_certified(bundle.error()));
   const auto checks = certify::compare(bundle->gpu, bundle->simulated);
@@ -128,6 +159,15 @@ void add_certify(CommandLine& program, Run& run) {
       ->add_flag("--again", options.again,
                  "With --replay: ask the simulated GPU again, as after its tables were mended")
       ->needs(replay);
+  command
+      ->add_flag("--make-instances", options.make_instances,
+                 "Also make instances on the GPU and destroy them again, three times each profile: "
+                 "only with MIG on, on a GPU on which nothing runs, and none of others are touched")
+      ->excludes(replay);
+  command->add_flag("--yes", options.yes, "Confirm --make-instances");
+  command->add_option("COMMAND", options.before_dashes,
+                      "After --: a command that keeps an instance busy, such as a CUDA program; on "
+                      "simulated GPUs cleave-job by default");
   add_live(*command, options);
 }
 
