@@ -65,12 +65,23 @@ std::string wrapped(std::string_view text, std::size_t indent) {
   return lines + margin + line + "\n";
 }
 
-std::string group_text(const Group& group) {
-  const Check& check = *group.check;
-  return wrapped(fmt::format("{}", fmt::join(group.questions, "; ")), 2) +
-         wrapped(fmt::format("GPU: {}", check.gpu), 4) +
-         wrapped(fmt::format("simulated: {}", check.simulated), 4) +
-         (check.means.empty() ? "" : wrapped(check.means, 4));
+/// What differs; the meaning comes once after all groups that share it.
+std::string differences_text(const std::vector<Group>& groups) {
+  std::string text;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    const Check& check = *groups[i].check;
+    const Check* const before = i == 0 ? nullptr : groups[i - 1].check;
+    const Check* const after = i + 1 == groups.size() ? nullptr : groups[i + 1].check;
+    if (before == nullptr || before->topic != check.topic)
+      text += fmt::format("\n{}\n", name(check.topic));
+    text += wrapped(fmt::format("{}", fmt::join(groups[i].questions, "; ")), 2);
+    text += wrapped(fmt::format("GPU: {}", check.gpu), 6);
+    text += wrapped(fmt::format("simulated: {}", check.simulated), 6);
+    const bool shared =
+        after != nullptr && after->topic == check.topic && after->means == check.means;
+    if (!shared && !check.means.empty()) text += wrapped(check.means, 4);
+  }
+  return text;
 }
 
 }  // namespace
@@ -83,12 +94,7 @@ std::string report(const Facts& facts, const std::vector<Check>& checks) {
       shown(facts.model), counted(checks.size(), "check"), count(checks, Verdict::same),
       count(checks, Verdict::different), count(checks, Verdict::not_supported),
       count(checks, Verdict::not_asked));
-  std::optional<Topic> topic;
-  for (const Group& group : grouped(checks, Verdict::different)) {
-    if (topic != group.check->topic) text += fmt::format("\n{}\n", name(group.check->topic));
-    topic = group.check->topic;
-    text += group_text(group);
-  }
+  text += differences_text(grouped(checks, Verdict::different));
   const auto left = grouped(checks, Verdict::not_asked);
   if (!left.empty()) text += "\nnot asked\n";
   for (const Group& group : left)
