@@ -17,7 +17,7 @@
 namespace cleave::certify {
 
 /// Where questions and answers go. `begin` comes before each call; false: the question is not to be
-/// asked (it ended a process before).
+/// asked (it ended a process before, or was answered in one that ended).
 class Listener {
  public:
   virtual ~Listener() = default;

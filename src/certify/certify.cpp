@@ -139,7 +139,7 @@ Result<Answers> ask_simulated(const Bundle& bundle, const std::filesystem::path&
 }
 
 Result<Bundle> certify(const Subjects& subjects) {
-  auto found = interview(subjects.source, subjects.gpu);
+  auto found = interview(subjects.source, subjects.gpu, {}, subjects.log);
   if (!found) return std::unexpected(found.error());
   auto facts = facts_of(found->answers, subjects);
   if (!facts) return std::unexpected(facts.error());

@@ -17,7 +17,8 @@ struct Subjects {
   const GpuModel* model = nullptr;  // to be compared with; null: that of the driver's name
   /// To make instances; empty: nothing is changed.
   std::optional<Consent> consent;
-  std::vector<std::string> simulated_busy;  // keeps an instance of the simulated GPU busy
+  std::function<void(const std::string&)> log;  // a line for each answer of the GPU
+  std::vector<std::string> simulated_busy;      // keeps an instance of the simulated GPU busy
 };
 
 /// Asks both. Fails with `infeasible` if there is no such GPU, with `bad_input`

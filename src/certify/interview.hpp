@@ -32,14 +32,19 @@ struct Inside {
   std::function<void(std::string_view line)> record;
 };
 
-/// How long a process may be silent, and when it is told to end (SIGTERM, once).
+/// How a process is watched.
 struct Watch {
   std::chrono::milliseconds most_silent = std::chrono::seconds(30);
-  std::function<bool()> enough;
+  /// Whether the questions are independent of each other, so that after a crash the next process
+  /// goes on where the last one ended. Otherwise it asks everything again but for what crashed.
+  bool goes_on = false;
+  std::function<bool()> enough = {};                 // true: it is told to end, by SIGTERM, once
+  std::function<void(const std::string&)> log = {};  // a line for each answer, with its time
 };
 
-/// Runs `work` in a child of this process, again without the question at which it crashed or fell
-/// silent. `work` fails with what no answer can say: there is no library.
+/// Runs `work` in a child of this process; where a call crashes or does not return, that is its
+/// answer, and another child does the rest. `work` fails with what no answer can say: there is no
+/// library. Calls outside of questions that crash are an error with the signal.
 [[nodiscard]] Result<Found> in_a_process(const Source& source,
                                          const std::function<Result<void>(Inside&)>& work,
                                          const Watch& watch = {});
@@ -47,6 +52,7 @@ struct Watch {
 /// Everything that can be asked without changing anything. `first` is called with the open door
 /// before the GPU is asked, as to make the instances that another GPU has.
 [[nodiscard]] Result<Found> interview(const Source& source, GpuIndex gpu,
-                                      const std::function<void(Door&)>& first = {});
+                                      const std::function<void(Door&)>& first = {},
+                                      const std::function<void(const std::string&)>& log = {});
 
 }  // namespace cleave::certify

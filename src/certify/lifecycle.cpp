@@ -256,7 +256,10 @@ Result<Found> make_and_destroy(const Source& source, GpuIndex gpu, const Consent
     Lifecycle(inside.asking, timed, *changing, timed, consent, holder).run();
     return {};
   };
-  return in_a_process(source, work, {most_per_step, consent.enough});
+  Watch watch;
+  watch.most_silent = most_per_step;
+  watch.enough = consent.enough;
+  return in_a_process(source, work, watch);
 }
 
 }  // namespace cleave::certify

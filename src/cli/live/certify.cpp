@@ -16,7 +16,7 @@ namespace cleave::cli {
 namespace {
 
 struct Options : LiveOptions {
-  std::string gpu, model, bundle, replay;
+  std::string gpu, model, bundle, replay, log;
   std::vector<std::string> before_dashes;
   bool again = false, make_instances = false, yes = false;
 };
@@ -96,6 +96,14 @@ Result<certify::Bundle> asked(const Options& options) {
     if (command_words().empty() && library->sim_node)
       subjects.consent->busy = subjects.simulated_busy;
   }
+  std::ofstream log;
+  if (!options.log.empty()) {
+    log.open(options.log);
+    if (!log)
+      return fail(ErrorKind::bad_input, options.log, "it cannot be written",
+                  "name a file in a folder that is there");
+    subjects.log = [&](const std::string& line) { log << line << std::endl; };
+  }
   return certify::certify(subjects);
 }
 
@@ -151,6 +159,10 @@ void add_certify(CommandLine& program, Run& run) {
   command
       ->add_option("--bundle", options.bundle,
                    "Write all questions, answers and differences to this file")
+      ->check(not_empty());
+  command
+      ->add_option("--log", options.log,
+                   "Write each question about the GPU with its time to this file, as it is asked")
       ->check(not_empty());
   Option* const replay =
       command->add_option("--replay", options.replay, "Report from a bundle, without a GPU")
