@@ -65,7 +65,7 @@ class Asking {
     listener_->end({topic, function, about, Outcome::not_asked, {}, {}, why});
   }
   /// An answer that was found by measuring.
-  void tell(Answer answer) { listener_->end(answer); }
+  void tell(const Answer& answer) { listener_->end(answer); }
 
   /// What the function writes last.
   template <class... Parameters, class... Given>

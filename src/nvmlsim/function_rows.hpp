@@ -57,8 +57,8 @@ struct ShapeOf<Return(T...)> {
   static std::vector<std::size_t> sizes() { return {size_behind<T>()...}; }
 };
 
-/// Pointers to lists that need not be given where only their length is asked for: the argument's
-/// number in all functions whose names begin so.
+/// Pointers that need not be given, most of them to lists whose length alone is asked for: the
+/// argument's number in all functions whose names begin so.
 struct OptionalList {
   std::string_view functions;
   std::size_t argument;
@@ -72,6 +72,8 @@ inline constexpr auto optional_lists = std::to_array<OptionalList>({
     {"nvmlDeviceGetMPSComputeRunningProcesses", 2},
     {"nvmlDeviceGetProcessUtilization", 1},
     {"nvmlDeviceGetSamples", 5},
+    {"nvmlDeviceGetMinMaxClockOfPState", 3},
+    {"nvmlDeviceGetMinMaxClockOfPState", 4},
     {"nvmlDeviceGetSupportedMemoryClocks", 2},
     {"nvmlDeviceGetSupportedGraphicsClocks", 3},
     {"nvmlDeviceGetGpuInstancePossiblePlacements", 2},

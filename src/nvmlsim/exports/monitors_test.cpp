@@ -96,7 +96,9 @@ TEST(Monitors, GpusAreConnectedInPairs) {
     EXPECT_EQ(nvml.nvmlDeviceGetTopologyCommonAncestor(node.gpu(a), node.gpu(b), &found), success);
     return found;
   };
-  EXPECT_EQ(level(0, 0), nvml::topology_internal);
+  std::uint32_t itself = 0;
+  EXPECT_EQ(nvml.nvmlDeviceGetTopologyCommonAncestor(node.gpu(), node.gpu(), &itself),
+            not_supported);
   EXPECT_EQ(level(0, 1), nvml::topology_one_switch);
   EXPECT_EQ(level(1, 2), nvml::topology_node);
   std::array<nvml::Device, 3> devices{};

@@ -165,8 +165,8 @@
   X(nvmlDeviceGetNvLinkErrorCounter, "D##P") \
   X(nvmlDeviceResetNvLinkErrorCounters, "D#") \
   X(nvmlDeviceSetNvLinkUtilizationControl, "D##P#") \
-  X(nvmlDeviceGetNvLinkUtilizationControl, "D##P") \
-  X(nvmlDeviceGetNvLinkUtilizationCounter, "D##PP") \
+  X(nvmlDeviceGetNvLinkUtilizationControl, "####") \
+  X(nvmlDeviceGetNvLinkUtilizationCounter, "#####") \
   X(nvmlDeviceFreezeNvLinkUtilizationCounter, "D###") \
   X(nvmlDeviceResetNvLinkUtilizationCounter, "D##") \
   X(nvmlDeviceGetNvLinkRemoteDeviceType, "D#P") \
