@@ -290,6 +290,33 @@ TEST(Certified, WhatTheDriverWillNotDestroyIsNamed) {
   EXPECT_EQ(left[0]["owner"], "ours");  // `cleave destroy` takes it
 }
 
+/// What an H100 80GB HBM3 with driver 580.159.04 and MIG off answered, without its UUID and serial
+/// number, and without what holds of all functions: the simulated one answers the same but for what
+/// docs/certify.md lists.
+TEST(Certified, TheSimulatedH100AnswersAsTheMeasuredOne) {
+  const Outcome outcome =
+      shell("cleave certify --replay tests/certify/h100-80gb-hbm3.json --again --json");
+  ASSERT_EQ(outcome.exit_code, 1) << outcome.err;
+  const Json answer = testing_program::document(outcome);
+  EXPECT_GE(answer["checks"]["same"].get<int>() + answer["checks"]["not supported"].get<int>(),
+            322);
+  std::size_t crashes = 0, fields = 0, others = 0;
+  for (const Json& each : answer["findings"]) {
+    if (each["verdict"] != "different") continue;
+    const bool crashed = each["gpu"].get<std::string>().starts_with("the call crashes");
+    const bool field = each["function"] == "nvmlDeviceGetFieldValues" &&
+                       each["simulated"].get<std::string>().starts_with("answer 3");
+    ++(crashed ? crashes : field ? fields : others);
+    if (crashed || field) continue;
+    EXPECT_TRUE(each["function"] == "nvmlDeviceGetSamples" ||
+                each["function"] == "nvmlDeviceOnSameBoard")
+        << each.dump();
+  }
+  EXPECT_EQ(crashes, 83U);
+  EXPECT_EQ(fields, 33U);
+  EXPECT_EQ(others, 3U);
+}
+
 TEST(Certified, WhatCannotBeAskedIsBadInput) {
   const SimNode two("2xA30-24GB");
   EXPECT_EQ(two.run("certify").exit_code, 2);

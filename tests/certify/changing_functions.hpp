@@ -31,7 +31,6 @@
   X(nvmlDeviceSetVgpuSchedulerState) X(nvmlDeviceSetVirtualizationMode) \
   X(nvmlDeviceValidateInforom) X(nvmlDeviceWorkloadPowerProfileClearRequestedProfiles) \
   X(nvmlDeviceWorkloadPowerProfileSetRequestedProfiles) \
-  X(nvmlDeviceWorkloadPowerProfileUpdateProfiles_v1) X(nvmlGpmSetStreamingEnabled) \
   X(nvmlGpuInstanceCreateComputeInstance) X(nvmlGpuInstanceCreateComputeInstanceWithPlacement) \
   X(nvmlGpuInstanceDestroy) X(nvmlGpuInstanceSetVgpuHeterogeneousMode) \
   X(nvmlGpuInstanceSetVgpuSchedulerState) X(nvmlSetVgpuVersion) X(nvmlSystemEventSetCreate) \

@@ -246,6 +246,22 @@ TEST(Settings, LockedClocksLowerPower) {
   EXPECT_EQ(running(node).mhz, 705U);
 }
 
+/// Measured on an H100 80GB HBM3, driver 580.159.04, MIG off; documented otherwise.
+TEST(Measured, SomeFunctionsTakeLessThanDocumented) {
+  const OpenNode node("H100-80GB-SXM5");
+  std::uint32_t most = 0;
+  EXPECT_EQ(
+      library().nvmlDeviceGetMinMaxClockOfPState(node.gpu(), ClockType::video, 0, nullptr, &most),
+      success);
+  EXPECT_EQ(most, 1545U);
+  EXPECT_EQ(
+      library().nvmlDeviceGetMinMaxClockOfPState(node.gpu(), ClockType::sm, 0, &most, nullptr),
+      success);
+  EXPECT_EQ(most, 345U);
+  nvml::Device mig = nullptr;
+  EXPECT_EQ(library().nvmlDeviceGetMigDeviceHandleByIndex(node.gpu(), 99, &mig), not_found);
+}
+
 TEST(Settings, ClocksAreListedFromTheHighest) {
   const OpenNode node("A100-40GB");
   std::uint32_t count = 0, memory = 0;
