@@ -30,7 +30,7 @@
   X(nvmlDeviceSetVgpuCapabilities) X(nvmlDeviceSetVgpuHeterogeneousMode) \
   X(nvmlDeviceSetVgpuSchedulerState) X(nvmlDeviceSetVirtualizationMode) \
   X(nvmlDeviceValidateInforom) X(nvmlDeviceWorkloadPowerProfileClearRequestedProfiles) \
-  X(nvmlDeviceWorkloadPowerProfileSetRequestedProfiles) \
+  X(nvmlDeviceWorkloadPowerProfileSetRequestedProfiles) X(nvmlGpmSetStreamingEnabled) \
   X(nvmlGpuInstanceCreateComputeInstance) X(nvmlGpuInstanceCreateComputeInstanceWithPlacement) \
   X(nvmlGpuInstanceDestroy) X(nvmlGpuInstanceSetVgpuHeterogeneousMode) \
   X(nvmlGpuInstanceSetVgpuSchedulerState) X(nvmlSetVgpuVersion) X(nvmlSystemEventSetCreate) \
