@@ -102,7 +102,7 @@ Result<certify::Bundle> asked(const Options& options) {
     if (!log)
       return fail(ErrorKind::bad_input, options.log, "it cannot be written",
                   "name a file in a folder that is there");
-    subjects.log = [&](const std::string& line) { log << line << std::endl; };
+    subjects.log = [&](const std::string& line) { log << line << '\n' << std::flush; };
   }
   return certify::certify(subjects);
 }
