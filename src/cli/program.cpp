@@ -20,9 +20,9 @@ AddCommand add_gpu, add_layout, add_place, add_admit, add_plan, add_simulate, ad
     add_advise, add_policies, add_schedulers, add_workload, add_bench, add_reproduce, add_arena,
     add_import, add_rebalance, add_forecast, add_forecasters, add_recommend, add_choose, add_waste,
     add_profiles_command, add_gpus, add_instances, add_create, add_destroy, add_gpu_layout, add_mig,
-    add_sim_node, add_doctor, add_health, add_probe, add_submit, add_ps, add_show, add_logs,
-    add_wait, add_cancel, add_purge, add_top, add_events, add_drain, add_undrain, add_pause,
-    add_resume, add_scheduler, add_apply, add_plans, add_usage, add_completion, add_man;
+    add_sim_node, add_doctor, add_certify, add_health, add_probe, add_submit, add_ps, add_show,
+    add_logs, add_wait, add_cancel, add_purge, add_top, add_events, add_drain, add_undrain,
+    add_pause, add_resume, add_scheduler, add_apply, add_plans, add_usage, add_completion, add_man;
 
 namespace {
 
@@ -41,21 +41,25 @@ constexpr AddCommand* commands[] = {add_gpu,        add_layout,
                                     add_create,     add_destroy,
                                     add_gpu_layout, add_mig,
                                     add_sim_node,   add_doctor,
-                                    add_health,     add_probe,
-                                    add_submit,     add_ps,
-                                    add_show,       add_logs,
-                                    add_wait,       add_cancel,
-                                    add_purge,      add_top,
-                                    add_events,     add_drain,
-                                    add_undrain,    add_pause,
-                                    add_resume,     add_scheduler,
-                                    add_apply,      add_plans,
-                                    add_usage,      add_completion,
-                                    add_man};
+                                    add_certify,    add_health,
+                                    add_probe,      add_submit,
+                                    add_ps,         add_show,
+                                    add_logs,       add_wait,
+                                    add_cancel,     add_purge,
+                                    add_top,        add_events,
+                                    add_drain,      add_undrain,
+                                    add_pause,      add_resume,
+                                    add_scheduler,  add_apply,
+                                    add_plans,      add_usage,
+                                    add_completion, add_man};
 
 /// Commands that are given words of another program's; the second may be any.
 constexpr std::pair<std::string_view, std::string_view> taking_a_command[] = {
-    {"submit", ""}, {"forecast", "run"}, {"forecast", "source"}, {"sim-node", "enter"}};
+    {"submit", ""},
+    {"forecast", "run"},
+    {"forecast", "source"},
+    {"sim-node", "enter"},
+    {"certify", ""}};
 
 bool takes_a_command(int argc, char** argv) {
   return std::ranges::any_of(taking_a_command, [&](const auto& words) {

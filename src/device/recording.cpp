@@ -70,12 +70,13 @@ std::expected<AnyAnswer, Refusal> ReplayDoor::through(DoorCall which,
   return std::unexpected(Refusal{nvml::Return::unknown, divergence_->text()});
 }
 
-void record_reading(Door& door, std::ostream& out) {
+void record_reading(Door& door, std::ostream& out, std::optional<GpuIndex> only) {
   RecordingDoor recorder(door, out);
   (void)recorder.driver();
   const auto count = recorder.gpu_count();
   for (std::uint32_t i = 0; i < count.value_or(0); ++i) {
     const GpuIndex gpu{i};
+    if (only && gpu != *only) continue;
     (void)recorder.gpu(gpu);
     (void)recorder.mig_mode(gpu);
     (void)recorder.memory(gpu);

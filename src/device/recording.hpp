@@ -68,7 +68,8 @@ class ReplayDoor final : public WrappedDoor {
   std::optional<Error> divergence_;
 };
 
-/// Makes every call that changes nothing, once, and writes the recording.
-void record_reading(Door& door, std::ostream& out);
+/// Makes every call that changes nothing, once, about all GPUs or only this one, and writes the
+/// recording.
+void record_reading(Door& door, std::ostream& out, std::optional<GpuIndex> only = {});
 
 }  // namespace cleave

@@ -34,6 +34,10 @@ constexpr Room house[] = {
     {"device", "base model", ""},
     {"nvmlsim", "base model graph physics", ""},
     {"smi", "base model device nvmlsim/monitors_abi.hpp", ""},
+    {"certify",
+     "base model device smi/nvml.hpp nvmlsim/monitors_abi.hpp nvmlsim/function_rows.hpp "
+     "nvmlsim/sim_node.hpp",
+     ""},
     {"cudatrace", "", ""},  // it is loaded into other people's programs
     {"simulate", "base model graph physics forecast placement planner engine", "zlib.h"},  // tests
     {"runner", "base model physics nvmlsim/sim_node.hpp", ""},
@@ -49,7 +53,8 @@ constexpr Room house[] = {
      "boost/ sqlite3.h spdlog/ toml++/"},
     {"cli",
      "base model graph physics forecast placement planner engine device nvmlsim/sim_node.hpp "
-     "nvmlsim/sim_host.hpp nvmlsim/host_writer.hpp simulate runner control api manual cudatrace",
+     "nvmlsim/sim_host.hpp nvmlsim/host_writer.hpp certify simulate runner control api manual "
+     "cudatrace",
      ""},
     {"study",
      "base model graph physics forecast placement planner engine device nvmlsim/sim_node.hpp "

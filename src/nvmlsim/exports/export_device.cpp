@@ -109,10 +109,12 @@ Return nvmlDeviceGetMaxMigDeviceCount(Device device, std::uint32_t* count) {
   });
 }
 
+/// An index above all that there can be is not found, and no wrong argument as documented: measured
+/// on an H100 80GB HBM3, driver 580.159.04, MIG off.
 Return nvmlDeviceGetMigDeviceHandleByIndex(Device device, std::uint32_t index, Device* mig) {
   return on_gpu(device, [&](const Call& call, GpuAccess& access, std::uint32_t gpu) {
-    if (mig == nullptr || index >= static_cast<std::uint32_t>(access.board().model->compute.value))
-      return invalid_argument;
+    if (mig == nullptr) return invalid_argument;
+    if (index >= static_cast<std::uint32_t>(access.board().model->compute.value)) return not_found;
     if (access.record().mig_enabled == 0) return not_supported;
     const GpuRecord& record = access.record();
     const Slot slot = call.node().mig_indices(gpu, record).slot_of(record, index);
@@ -158,12 +160,13 @@ Return nvmlDeviceGetAttributes(Device mig, DeviceAttributes* attributes) {
   return nvmlDeviceGetAttributes_v2(mig, attributes);
 }
 
-// There is no display.
+// There is no display. That its mode is on all the same was measured on an H100 80GB HBM3, driver
+// 580.159.04.
 Return nvmlDeviceGetDisplayActive(Device device, std::uint32_t* mode) {
   return always(device, mode, 0);
 }
 Return nvmlDeviceGetDisplayMode(Device device, std::uint32_t* mode) {
-  return always(device, mode, 0);
+  return always(device, mode, 1);
 }
 
 // There are no virtual GPUs, and the host's memory is addressed as over PCIe.

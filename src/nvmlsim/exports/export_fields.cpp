@@ -12,7 +12,7 @@ using enum Return;
 
 namespace {
 
-constexpr std::uint32_t type_u32 = 1, type_u64 = 3, scope_gpu = 0;
+constexpr std::uint32_t type_u32 = 1, type_u64 = 3, type_i32 = 5, scope_gpu = 0;
 
 /// How a field is asked for: with one of the functions that give such a number.
 using Call32 = Return (*)(Device, std::uint32_t*);
@@ -45,8 +45,6 @@ Return answers_with_mig_off(Device device, std::uint32_t* does) {
 }
 
 constexpr FieldRow fields[] = {
-    {1, nvmlDeviceGetDefaultEccMode},                 // ECC now
-    {2, nvmlDeviceGetDefaultEccMode},                 // after a reset
     {94, nvmlDeviceGetPcieReplayCounter},             //
     {184, changes_mig_without_reset},                 //
     {185, nvmlDeviceGetPowerUsage},                   // average of a second
@@ -60,7 +58,62 @@ constexpr FieldRow fields[] = {
     {field_recovery_action, recovery_action},
 };
 
-constexpr std::uint32_t total_energy = 83;
+/// Memory errors of one kind.
+template <std::uint32_t ErrorType, std::uint32_t CounterType>
+Return errors(Device device, std::uint64_t* count) {
+  return nvmlDeviceGetTotalEccErrors(device, ErrorType, CounterType, count);
+}
+
+/// One of the four numbers of nvmlDeviceGetRemappedRows.
+template <std::size_t Which>
+Return rows_of(Device device, std::uint64_t* count) {
+  std::array<std::uint32_t, 4> rows{};
+  const Return code = nvmlDeviceGetRemappedRows(device, &rows[0], &rows[1], &rows[2], &rows[3]);
+  if (code == success) *count = rows[Which];
+  return code;
+}
+
+Return ecc_mode(Device device, std::uint64_t* mode) {
+  std::uint32_t is = 0;
+  const Return code = nvmlDeviceGetDefaultEccMode(device, &is);
+  if (code == success) *mode = is;
+  return code;
+}
+
+/// The same of 64 bits; which are that was measured on an H100 80GB HBM3, driver 580.159.04.
+using Call64 = Return (*)(Device, std::uint64_t*);
+struct WideFieldRow {
+  std::uint32_t field;
+  Call64 ask;
+};
+constexpr WideFieldRow wide_fields[] = {
+    {1, ecc_mode},  // now
+    {2, ecc_mode},  // after a reset
+    {3, errors<memory_error_corrected, ecc_volatile>},
+    {4, errors<memory_error_uncorrected, ecc_volatile>},
+    {5, errors<memory_error_corrected, ecc_aggregate>},
+    {6, errors<memory_error_uncorrected, ecc_aggregate>},
+    {83, nvmlDeviceGetTotalEnergyConsumption},
+    {142, rows_of<0>},
+    {143, rows_of<1>},
+    {144, rows_of<2>},
+    {145, rows_of<3>},
+};
+
+/// Degrees that are left where a GPU of Hopper's runs in full until it shuts down, slows down, and
+/// its memory and it no longer run in full: measured likewise.
+struct LimitRow {
+  std::uint32_t field;
+  std::int32_t celsius;
+};
+constexpr LimitRow limits_of_hopper[] = {{193, -8}, {194, -2}, {195, 0}, {196, 0}};
+
+Return temperature_limit(Device device, const LimitRow& row, std::uint64_t* value) {
+  return on_gpu(device, [&](const Call&, GpuAccess& access, std::uint32_t) {
+    if (access.board().model->architecture != Architecture::hopper) return not_supported;
+    return put(value, static_cast<std::uint32_t>(row.celsius));
+  });
+}
 
 /// Whether the scope of the field says which part of the GPU is meant: power is that of the GPU
 /// only. For other fields it is not read.
@@ -74,9 +127,16 @@ void answer_field(Device device, FieldValue& field) {
   field.timestamp_us = static_cast<std::int64_t>(now.tv_sec) * 1'000'000 + now.tv_nsec / 1000;
   field.latency_us = 0;
   field.value = 0;
-  if (field.field == total_energy) {
+  const auto* wide = std::ranges::find(wide_fields, field.field, &WideFieldRow::field);
+  if (wide != std::end(wide_fields)) {
     field.value_type = type_u64;
-    field.answer = nvmlDeviceGetTotalEnergyConsumption(device, &field.value);
+    field.answer = wide->ask(device, &field.value);
+    return;
+  }
+  const auto* limit = std::ranges::find(limits_of_hopper, field.field, &LimitRow::field);
+  if (limit != std::end(limits_of_hopper)) {
+    field.value_type = type_i32;
+    field.answer = temperature_limit(device, *limit, &field.value);
     return;
   }
   const auto* row = std::ranges::find(fields, field.field, &FieldRow::field);

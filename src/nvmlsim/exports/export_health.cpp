@@ -35,7 +35,10 @@ Return rows_told(const GpuAccess& access) {
                                                                                     : success;
 }
 
-constexpr std::uint32_t banks = 640;  // invented
+/// Of Hopper: measured on an H100 80GB HBM3, driver 580.159.04, MIG off. Of others: invented.
+std::uint32_t banks_of(const Board& board) {
+  return board.model->architecture == Architecture::hopper ? 2560 : 640;
+}
 
 }  // namespace
 
@@ -69,7 +72,7 @@ Return nvmlDeviceGetRowRemapperHistogram(Device device, RowRemapperHistogram* hi
   return on_whole_gpu(device, histogram != nullptr, [&](GpuAccess& access, std::uint32_t) {
     if (const Return no = rows_told(access); no != success) return no;
     const std::uint32_t none = is_set(access.cell(), Fault::rows_failed) ? 1 : 0;
-    *histogram = {banks - none, 0, 0, 0, none};
+    *histogram = {banks_of(access.board()) - none, 0, 0, 0, none};
     return success;
   });
 }
@@ -106,8 +109,10 @@ Return nvmlDeviceGetMemoryErrorCounter(Device device, std::uint32_t error_type,
           return invalid_argument;
         const GpuCell& cell = access.cell();
         if (!slot) {
-          const Return answer = told(access, counter_type);
           const bool here = location == memory_location_dram;
+          // The others are not told apart: measured on an H100 80GB HBM3, driver 580.159.04.
+          if (!here && location != memory_location_sram) return not_supported;
+          const Return answer = told(access, counter_type);
           if (answer == success) *count = here ? errors_of(cell, error_type, counter_type) : 0;
           return answer;
         }

@@ -97,10 +97,22 @@ Return list_none(Device device, std::uint32_t* count) {
   return always(device, count, 0);
 }
 
-// Invented: a GPU has 30 degrees at idle and 75 at the power cap; it slows down at 90.
+// Invented: a GPU has 30 degrees at idle and 75 at the power cap.
 constexpr double idle_celsius = 30, hot_celsius = 75;
-constexpr int slowdown_celsius = 90, shutdown_celsius = 95;
 constexpr std::uint32_t sensor_gpu = 0, thresholds = 8;
+
+/// Temperatures, as far as the driver tells them: shutdown, slowdown, and the highest of the memory
+/// and of the GPU at which they run in full.
+struct Thresholds {
+  std::array<std::optional<int>, 4> celsius;
+  /// That from which the margin counts.
+  int margin;
+};
+/// Of Hopper: measured on an H100 80GB HBM3, driver 580.159.04. Of others: invented.
+Thresholds thresholds_of(const Board& board) {
+  if (board.model->architecture == Architecture::hopper) return {{95, 89, 95, 87}, 87};
+  return {{95, 90, {}, {}}, 90};
+}
 
 int celsius_of(const GpuAccess& access) {
   const auto [cap, idle] = power_limits(access.board());
@@ -223,16 +235,17 @@ Return nvmlDeviceGetTemperatureV(Device device, TemperatureQuery* temperature) {
 Return nvmlDeviceGetMarginTemperature(Device device, MarginTemperature* margin) {
   return on_whole_gpu(device, margin != nullptr, [&](GpuAccess& access, std::uint32_t) {
     if (margin->version != version_word<MarginTemperature>(1)) return argument_version_mismatch;
-    return put(&margin->celsius, slowdown_celsius - celsius_of(access));
+    return put(&margin->celsius, thresholds_of(access.board()).margin - celsius_of(access));
   });
 }
 Return nvmlDeviceGetTemperatureThreshold(Device device, std::uint32_t threshold,
                                          std::uint32_t* celsius) {
-  return on_whole_gpu(device, threshold < thresholds && celsius != nullptr,
-                      [&](GpuAccess&, std::uint32_t) {
-                        if (threshold == 0) return put(celsius, shutdown_celsius);
-                        return threshold == 1 ? put(celsius, slowdown_celsius) : not_supported;
-                      });
+  return on_whole_gpu(
+      device, threshold < thresholds && celsius != nullptr, [&](GpuAccess& access, std::uint32_t) {
+        const Thresholds known = thresholds_of(access.board());
+        const bool told = threshold < known.celsius.size() && known.celsius[threshold];
+        return told ? put(celsius, *known.celsius[threshold]) : not_supported;
+      });
 }
 
 }  // namespace cleave::nvml

@@ -138,11 +138,13 @@ Return nvmlDeviceGetUtilizationRates(Device device, Utilization* rates) {
 
 Return nvmlDeviceGetSamples(Device device, SampleKind kind, std::uint64_t last_seen_us,
                             std::uint32_t* type, std::uint32_t* count, Sample* samples) {
-  const bool fine = kind <= SampleKind::ofa && type != nullptr && count != nullptr &&
-                    (samples == nullptr || *count > 0);
+  // Power of a module is a wrong argument on boards without one: measured on an H100 80GB HBM3,
+  // driver 580.159.04.
+  const bool fine = kind <= SampleKind::ofa && kind != SampleKind::module_power &&
+                    type != nullptr && count != nullptr && (samples == nullptr || *count > 0);
   return on_whole_gpu(device, fine, [&](GpuAccess& access, std::uint32_t) {
     const bool hidden = is_utilization(kind) && access.record().mig_enabled != 0;
-    if (hidden || kind == SampleKind::module_power) return not_supported;
+    if (hidden) return not_supported;
     const SampleTimes times(access.record(), last_seen_us);
     if (times.count == 0) return not_found;
     *type = value_is_u32;

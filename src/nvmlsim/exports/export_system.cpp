@@ -108,11 +108,13 @@ Return nvmlSystemGetDriverVersion(char* version, std::uint32_t size) {
 Return nvmlSystemGetNVMLVersion(char* version, std::uint32_t size) {
   return put_text(nvml_version, version, size);
 }
+/// UNINITIALIZED is not among the documented answers; it was measured with driver 580.159.04.
 Return nvmlSystemGetCudaDriverVersion(int* version) {
-  return put(version, cuda_version);
+  const Call call;
+  return call.status() == uninitialized ? uninitialized : put(version, cuda_version);
 }
 Return nvmlSystemGetCudaDriverVersion_v2(int* version) {
-  return put(version, cuda_version);
+  return nvmlSystemGetCudaDriverVersion(version);
 }
 
 Return nvmlSystemGetProcessName(std::uint32_t pid, char* name, std::uint32_t size) {

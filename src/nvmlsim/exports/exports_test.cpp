@@ -8,7 +8,7 @@
 #include <set>
 
 #include "base/places_test.hpp"
-#include "nvmlsim/exports/function_rows_test.hpp"
+#include "nvmlsim/function_rows.hpp"
 #include "nvmlsim/library_test.hpp"
 
 namespace cleave::sim {
@@ -88,9 +88,10 @@ std::string page_of_functions() {
 
 What the library of [simulated GPUs](simulated-gpus.md) does with each function of NVML up to API
 version 13 ("nvml" in front of each name). This page is made from the library's own tables
-(`tools/update-docs.sh`); tests compare both. Every exported function but those for the versions of
-NVML and CUDA answers UNINITIALIZED before `nvmlInit`, then INVALID_ARGUMENT for a wrong handle or a
-missing pointer, and only then NOT_SUPPORTED.
+(`tools/update-docs.sh`); tests compare both. Every exported function but that for the version of
+NVML answers UNINITIALIZED before `nvmlInit`, then INVALID_ARGUMENT for a wrong handle or a missing
+pointer, and only then NOT_SUPPORTED. Where a driver was seen to do otherwise than its documentation
+says, the library does as the driver ([what the first GPU showed](certify.md#the-first-real-gpu)).
 
 ## Real
 

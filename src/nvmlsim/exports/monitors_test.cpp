@@ -96,7 +96,9 @@ TEST(Monitors, GpusAreConnectedInPairs) {
     EXPECT_EQ(nvml.nvmlDeviceGetTopologyCommonAncestor(node.gpu(a), node.gpu(b), &found), success);
     return found;
   };
-  EXPECT_EQ(level(0, 0), nvml::topology_internal);
+  std::uint32_t itself = 0;
+  EXPECT_EQ(nvml.nvmlDeviceGetTopologyCommonAncestor(node.gpu(), node.gpu(), &itself),
+            not_supported);
   EXPECT_EQ(level(0, 1), nvml::topology_one_switch);
   EXPECT_EQ(level(1, 2), nvml::topology_node);
   std::array<nvml::Device, 3> devices{};
@@ -242,6 +244,22 @@ TEST(Settings, LockedClocksLowerPower) {
             success);
   EXPECT_EQ(mhz, 1410U);
   EXPECT_EQ(running(node).mhz, 705U);
+}
+
+/// Measured on an H100 80GB HBM3, driver 580.159.04, MIG off; documented otherwise.
+TEST(Measured, SomeFunctionsTakeLessThanDocumented) {
+  const OpenNode node("H100-80GB-SXM5");
+  std::uint32_t most = 0;
+  EXPECT_EQ(
+      library().nvmlDeviceGetMinMaxClockOfPState(node.gpu(), ClockType::video, 0, nullptr, &most),
+      success);
+  EXPECT_EQ(most, 1545U);
+  EXPECT_EQ(
+      library().nvmlDeviceGetMinMaxClockOfPState(node.gpu(), ClockType::sm, 0, &most, nullptr),
+      success);
+  EXPECT_EQ(most, 345U);
+  nvml::Device mig = nullptr;
+  EXPECT_EQ(library().nvmlDeviceGetMigDeviceHandleByIndex(node.gpu(), 99, &mig), not_found);
 }
 
 TEST(Settings, ClocksAreListedFromTheHighest) {

@@ -14,7 +14,7 @@
 
 #include "base/random.hpp"
 #include "nvmlsim/child_test.hpp"
-#include "nvmlsim/exports/function_rows_test.hpp"
+#include "nvmlsim/function_rows.hpp"
 #include "nvmlsim/library_test.hpp"
 
 namespace cleave::sim {

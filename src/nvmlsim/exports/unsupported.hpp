@@ -83,7 +83,8 @@
   X(nvmlDeviceGetCurrentClockFreqs, "DP") \
   X(nvmlDeviceGetAdaptiveClockInfoStatus, "DP") \
   X(nvmlDeviceGetDynamicPstatesInfo, "DP") \
-  X(nvmlDeviceGetViolationStatus, "D#P")
+  X(nvmlDeviceGetViolationStatus, "D#P") \
+  X(nvmlDeviceGetClkMonStatus, "DP")
 
 // Power, fans and heat.
 #define CLEAVE_NVML_UNSUPPORTED_POWER(X) \
@@ -109,8 +110,7 @@
   X(nvmlDeviceWorkloadPowerProfileGetProfilesInfo, "DP") \
   X(nvmlDeviceWorkloadPowerProfileGetCurrentProfiles, "DP") \
   X(nvmlDeviceWorkloadPowerProfileSetRequestedProfiles, "DP") \
-  X(nvmlDeviceWorkloadPowerProfileClearRequestedProfiles, "DP") \
-  X(nvmlDeviceWorkloadPowerProfileUpdateProfiles_v1, "DP")
+  X(nvmlDeviceWorkloadPowerProfileClearRequestedProfiles, "DP")
 
 // Modes.
 #define CLEAVE_NVML_UNSUPPORTED_MODES(X) \
@@ -165,8 +165,8 @@
   X(nvmlDeviceGetNvLinkErrorCounter, "D##P") \
   X(nvmlDeviceResetNvLinkErrorCounters, "D#") \
   X(nvmlDeviceSetNvLinkUtilizationControl, "D##P#") \
-  X(nvmlDeviceGetNvLinkUtilizationControl, "D##P") \
-  X(nvmlDeviceGetNvLinkUtilizationCounter, "D##PP") \
+  X(nvmlDeviceGetNvLinkUtilizationControl, "####") \
+  X(nvmlDeviceGetNvLinkUtilizationCounter, "#####") \
   X(nvmlDeviceFreezeNvLinkUtilizationCounter, "D###") \
   X(nvmlDeviceResetNvLinkUtilizationCounter, "D##") \
   X(nvmlDeviceGetNvLinkRemoteDeviceType, "D#P") \
@@ -212,6 +212,8 @@
   X(nvmlVgpuTypeGetFramebufferSize, "#P") \
   X(nvmlVgpuTypeGetNumDisplayHeads, "#P") \
   X(nvmlVgpuTypeGetResolution, "##PP") \
+  X(nvmlVgpuTypeGetFbReservation, "#P") \
+  X(nvmlVgpuTypeGetGspHeapSize, "#P") \
   X(nvmlVgpuTypeGetLicense, "#P#") \
   X(nvmlVgpuTypeGetFrameRateLimit, "#P") \
   X(nvmlVgpuTypeGetMaxInstances, "D#P") \
@@ -269,7 +271,7 @@
 #define CLEAVE_NVML_ABSENT(X) \
   X(nvmlDeviceGetAccountingStats_v2) X(nvmlDeviceGetAdaptiveTgpModeInfo_v1) \
   X(nvmlDeviceGetBBXTimeData_v1) X(nvmlDeviceGetBankRemapperStatus_v1) \
-  X(nvmlDeviceGetClkMonStatus) X(nvmlDeviceGetGpuFabricInfo_v4) X(nvmlDeviceGetGpuUptime_v1) \
+  X(nvmlDeviceGetGpuFabricInfo_v4) X(nvmlDeviceGetGpuUptime_v1) \
   X(nvmlDeviceGetMemoryLimits_v1) X(nvmlDeviceGetNvLinkInfo_v3) \
   X(nvmlDeviceGetNvLinkTelemetrySamples_v1) X(nvmlDeviceGetNvlinkNvlePrivateInfo_v1) \
   X(nvmlDeviceGetNvlinkRemapTableInfo_v1) X(nvmlDeviceGetRemappedRows_v2) \
@@ -284,6 +286,6 @@
   X(nvmlEventSetRegisterGpuOperationalEvents_v1) X(nvmlEventSetWait_v3) \
   X(nvmlGpuInstanceGetVgpuSchedulerLog_v2) X(nvmlGpuInstanceGetVgpuSchedulerState_v2) \
   X(nvmlGpuInstanceSetVgpuSchedulerState_v2) X(nvmlSystemGetCPER_v1) \
-  X(nvmlSystemGetConfComputeSettings_v2) X(nvmlVgpuTypeGetFbReservation) \
-  X(nvmlVgpuTypeGetGspHeapSize)
+  X(nvmlSystemGetConfComputeSettings_v2) \
+  X(nvmlDeviceWorkloadPowerProfileUpdateProfiles_v1)
 // clang-format on

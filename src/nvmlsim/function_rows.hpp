@@ -1,7 +1,7 @@
 #pragma once
-// For the tests of this folder: every function of NVML as a row, with its state in the simulated
-// library and the kinds of its arguments. The docs' list of functions is made of these rows, and
-// the tests of errors walk them.
+// Every function of NVML as a row, with its state in the simulated library and the kinds of its
+// arguments. The docs' list of functions is made of these rows; the tests of errors, and `cleave
+// certify`, walk them.
 
 #include <algorithm>
 #include <array>
@@ -57,8 +57,8 @@ struct ShapeOf<Return(T...)> {
   static std::vector<std::size_t> sizes() { return {size_behind<T>()...}; }
 };
 
-/// Pointers to lists that need not be given where only their length is asked for: the argument's
-/// number in all functions whose names begin so.
+/// Pointers that need not be given, most of them to lists whose length alone is asked for: the
+/// argument's number in all functions whose names begin so.
 struct OptionalList {
   std::string_view functions;
   std::size_t argument;
@@ -72,6 +72,8 @@ inline constexpr auto optional_lists = std::to_array<OptionalList>({
     {"nvmlDeviceGetMPSComputeRunningProcesses", 2},
     {"nvmlDeviceGetProcessUtilization", 1},
     {"nvmlDeviceGetSamples", 5},
+    {"nvmlDeviceGetMinMaxClockOfPState", 3},
+    {"nvmlDeviceGetMinMaxClockOfPState", 4},
     {"nvmlDeviceGetSupportedMemoryClocks", 2},
     {"nvmlDeviceGetSupportedGraphicsClocks", 3},
     {"nvmlDeviceGetGpuInstancePossiblePlacements", 2},
@@ -81,23 +83,23 @@ inline constexpr auto optional_lists = std::to_array<OptionalList>({
 /// By name.
 inline std::vector<FunctionRow> function_rows() {
   std::vector<FunctionRow> rows;
-#define CLEAVE_TEST_ROW(name, parameters)                                         \
+#define CLEAVE_FUNCTION_ROW(name, parameters)                                     \
   rows.push_back({#name, FunctionState::real, ShapeOf<Return parameters>::text(), \
                   ShapeOf<Return parameters>::sizes()});
-  CLEAVE_NVML_NEEDED(CLEAVE_TEST_ROW)
-  CLEAVE_NVML_OPTIONAL(CLEAVE_TEST_ROW)
-  CLEAVE_NVML_OTHERS(CLEAVE_TEST_ROW)
-  CLEAVE_NVML_MONITORS(CLEAVE_TEST_ROW)
-#undef CLEAVE_TEST_ROW
+  CLEAVE_NVML_NEEDED(CLEAVE_FUNCTION_ROW)
+  CLEAVE_NVML_OPTIONAL(CLEAVE_FUNCTION_ROW)
+  CLEAVE_NVML_OTHERS(CLEAVE_FUNCTION_ROW)
+  CLEAVE_NVML_MONITORS(CLEAVE_FUNCTION_ROW)
+#undef CLEAVE_FUNCTION_ROW
   for (FunctionRow& row : rows)
     for (const OptionalList& list : optional_lists)
       if (row.name.starts_with(list.functions)) row.shape[list.argument] = 'o';
-#define CLEAVE_TEST_ROW(name, shape) rows.push_back({#name, FunctionState::unsupported, shape});
-  CLEAVE_NVML_UNSUPPORTED(CLEAVE_TEST_ROW)
-#undef CLEAVE_TEST_ROW
-#define CLEAVE_TEST_ROW(name) rows.push_back({#name, FunctionState::absent, ""});
-  CLEAVE_NVML_ABSENT(CLEAVE_TEST_ROW)
-#undef CLEAVE_TEST_ROW
+#define CLEAVE_FUNCTION_ROW(name, shape) rows.push_back({#name, FunctionState::unsupported, shape});
+  CLEAVE_NVML_UNSUPPORTED(CLEAVE_FUNCTION_ROW)
+#undef CLEAVE_FUNCTION_ROW
+#define CLEAVE_FUNCTION_ROW(name) rows.push_back({#name, FunctionState::absent, ""});
+  CLEAVE_NVML_ABSENT(CLEAVE_FUNCTION_ROW)
+#undef CLEAVE_FUNCTION_ROW
   std::ranges::sort(rows, {}, &FunctionRow::name);
   return rows;
 }

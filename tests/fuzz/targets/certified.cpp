@@ -1,0 +1,29 @@
+// Bundles of `cleave certify`: what was accepted is written again, reads as the same, and can be
+// reported.
+
+#include "certify/bundle.hpp"
+#include "certify/report.hpp"
+#include "fuzz.hpp"
+
+namespace cleave::fuzz {
+namespace {
+
+int read_input(const std::string& text) {
+  const auto bundle = certify::parse_bundle(text, "bundle");
+  if (!bundle) return judged(error_of(bundle));
+  const auto checks = certify::compare(bundle->gpu, bundle->simulated);
+  require(!certify::report(bundle->facts, checks).empty(), "a bundle has a report");
+  const std::string again = certify::text_of(*bundle, checks);
+  const auto second = certify::parse_bundle(again, "again");
+  require(second.has_value(), "a bundle that was written is read");
+  require(certify::text_of(*second, certify::compare(second->gpu, second->simulated)) == again,
+          "it is read as it was written");
+  return judged(std::nullopt);
+}
+
+}  // namespace
+}  // namespace cleave::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  return cleave::fuzz::read_input(cleave::fuzz::text_of(data, size));
+}
