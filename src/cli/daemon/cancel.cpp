@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -37,72 +38,101 @@ std::optional<Range> range_of(const std::string& word) {
   return Range{*first, *last};
 }
 
-/// The user's unfinished jobs, asked for when they are first needed.
-class Unfinished {
- public:
-  explicit Unfinished(ApiClient& daemon) : daemon_(&daemon) {}
+/// The user's unfinished jobs, by number.
+using Unfinished = std::map<std::int64_t, ApiJob>;
 
-  Result<std::vector<std::string>> where(const std::function<bool(const ApiJob&)>& wanted) {
-    if (!jobs_) {
-      const auto found = ask_jobs(*daemon_, "", std::numeric_limits<std::size_t>::max());
-      if (!found) return std::unexpected(found.error());
-      auto jobs = read_jobs(Json{{"jobs", *found}}, "the daemon's answer");
-      if (!jobs) return std::unexpected(jobs.error());
-      // Or what waits would begin where others have just been ended.
-      std::ranges::sort(*jobs, {},
-                        [](const ApiJob& job) { return std::pair(job.state != "queued", job.id); });
-      jobs_ = std::move(*jobs);
-    }
-    std::vector<std::string> numbers;
-    for (const ApiJob& job : *jobs_)
-      if (wanted(job)) numbers.push_back(fmt::format("{}", job.id));
-    return numbers;
+Result<Unfinished> unfinished_jobs(ApiClient& daemon) {
+  const auto found = ask_jobs(daemon, "", std::numeric_limits<std::size_t>::max());
+  if (!found) return std::unexpected(found.error());
+  const auto jobs = read_jobs(Json{{"jobs", *found}}, "the daemon's answer");
+  if (!jobs) return std::unexpected(jobs.error());
+  Unfinished all;
+  for (const ApiJob& job : *jobs) all.emplace(job.id, job);
+  return all;
+}
+
+Error no_job(const std::string& why) {
+  return {ErrorKind::bad_input, "JOB", visible(why), "`cleave ps` lists unfinished jobs"};
+}
+
+/// A number is taken as it is: the daemon knows jobs of others, and those that have ended.
+Result<std::vector<std::int64_t>> named(const std::string& word, const Unfinished& unfinished) {
+  if (const auto number = parse_integer(word)) {
+    if (*number >= 1) return std::vector{*number};
+    return std::unexpected(no_job("job numbers begin at 1"));
   }
+  std::vector<std::int64_t> all;
+  for (const auto& [number, job] : unfinished)
+    if (job.name == word) all.push_back(number);
+  if (all.size() == 1) return all;
+  if (all.size() > 1)
+    return fail(ErrorKind::bad_input, "JOB",
+                fmt::format("{} unfinished jobs are called '{}'", all.size(), visible(shown(word))),
+                fmt::format("give a number: {}; or --name for all of them", fmt::join(all, ", ")));
+  const auto range = range_of(word);
+  if (!range)
+    return std::unexpected(no_job(fmt::format(
+        "no unfinished job is called '{}', and it is no range like 12-40", shown(word))));
+  for (auto at = unfinished.lower_bound(range->first);
+       at != unfinished.end() && at->first <= range->last; ++at)
+    all.push_back(at->first);
+  if (all.empty())
+    return std::unexpected(no_job(fmt::format("none of your unfinished jobs is in {}", word)));
+  return all;
+}
 
- private:
-  ApiClient* daemon_;
-  std::optional<std::vector<ApiJob>> jobs_;  // those that wait first, then the oldest
+std::vector<std::int64_t> like(const Options& options, const Unfinished& unfinished) {
+  std::vector<std::int64_t> all;
+  for (const auto& [number, job] : unfinished)
+    if ((options.state.empty() || job.state == options.state) &&
+        (options.name.empty() ||
+         ::fnmatch(options.name.c_str(), job.name.c_str(), FNM_NOESCAPE) == 0))
+      all.push_back(number);
+  return all;
+}
+
+/// What is meant, each job once, and which words mean nothing.
+struct Chosen {
+  std::vector<std::int64_t> jobs;
+  std::vector<Error> wrong;
 };
 
-Error none(const std::string& place, const std::string& which) {
-  return {ErrorKind::bad_input, place,
-          fmt::format("none of your unfinished jobs {}", visible(which)), "`cleave ps` lists them"};
-}
-
-/// The jobs that are meant, each once: numbers, and names as they were given.
-Result<std::vector<std::string>> chosen(ApiClient& daemon, const Options& options) {
-  Unfinished unfinished(daemon);
+Result<Chosen> chosen(ApiClient& daemon, const Options& options) {
+  const bool numbers = std::ranges::all_of(
+      options.jobs, [](const std::string& word) { return parse_integer(word).has_value(); });
+  Unfinished unfinished;
+  if (options.chooses() || !numbers || options.jobs.size() > 1) {
+    auto found = unfinished_jobs(daemon);
+    if (!found) return std::unexpected(found.error());
+    unfinished = std::move(*found);
+  }
+  Chosen chosen;
+  std::set<std::int64_t> all;
   if (options.chooses()) {
-    auto all = unfinished.where([&](const ApiJob& job) {
-      return (options.state.empty() || job.state == options.state) &&
-             (options.name.empty() ||
-              ::fnmatch(options.name.c_str(), job.name.c_str(), FNM_NOESCAPE) == 0);
-    });
-    if (all && all->empty()) return std::unexpected(none("JOB", "is meant"));
-    return all;
+    for (const std::int64_t each : like(options, unfinished)) all.insert(each);
+    if (all.empty())
+      return std::unexpected(no_job(unfinished.empty()
+                                        ? "you have no unfinished jobs"
+                                        : "none of your unfinished jobs is like that"));
   }
-  std::vector<std::string> words;
   for (const std::string& word : options.jobs) {
-    const auto range = range_of(word);
-    if (!range) {
-      words.push_back(word);
-      continue;
-    }
-    const auto within = unfinished.where(
-        [&](const ApiJob& job) { return job.id >= range->first && job.id <= range->last; });
-    if (!within) return within;
-    if (within->empty()) return std::unexpected(none("JOB", fmt::format("is in {}", word)));
-    words.insert(words.end(), within->begin(), within->end());
+    const auto found = named(word, unfinished);
+    if (found)
+      all.insert(found->begin(), found->end());
+    else
+      chosen.wrong.push_back(found.error());
   }
-  std::set<std::string> seen;
-  std::erase_if(words, [&](const std::string& word) { return !seen.insert(word).second; });
-  return words;
+  chosen.jobs.assign(all.begin(), all.end());
+  // What waits goes first, or it would begin where others have just been ended.
+  std::ranges::stable_partition(chosen.jobs, [&](std::int64_t job) {
+    const auto found = unfinished.find(job);
+    return found != unfinished.end() && found->second.state == "queued";
+  });
+  return chosen;
 }
 
-Result<Json> cancel_one(ApiClient& daemon, const std::string& job, bool now) {
-  const auto number = find_job(daemon, job);
-  if (!number) return std::unexpected(number.error());
-  return daemon.ask_json("POST", fmt::format("/v1/jobs/{}/cancel{}", *number, now ? "?now=1" : ""));
+std::string in_words(const ApiJob& job) {
+  return job.is_over() ? end_in_words(job) : fmt::format("job {} is being stopped", job.id);
 }
 
 Result<int> cancel(const Options& options) {
@@ -111,28 +141,34 @@ Result<int> cancel(const Options& options) {
                 "give numbers, or one of --all, --state, --name");
   auto daemon = open_daemon(options);
   if (!daemon) return std::unexpected(daemon.error());
-  const auto jobs = chosen(*daemon, options);
-  if (!jobs) return std::unexpected(jobs.error());
-  if (options.dry_run) {
-    fmt::print("would cancel {}\n", visible(fmt::format("{}", fmt::join(*jobs, " "))));
-    return 0;
-  }
+  const auto meant = chosen(*daemon, options);
+  if (!meant) return std::unexpected(meant.error());
+  if (options.jobs.size() == 1 && !meant->wrong.empty())
+    return std::unexpected(meant->wrong.front());
   int code = 0;
+  // The others are cancelled all the same, unless no daemon answers.
+  for (const Error& each : meant->wrong) code = std::max(code, report_error(each, false));
+  if (options.dry_run) {
+    if (options.json)
+      print(Json{{"would_cancel", meant->jobs}});
+    else
+      fmt::print("would cancel {}\n", fmt::join(meant->jobs, " "));
+    return code;
+  }
   Json documents = Json::array();
-  for (const std::string& each : *jobs) {
-    const auto document = cancel_one(*daemon, each, options.now);
+  for (const std::int64_t each : meant->jobs) {
+    const auto document = daemon->ask_json(
+        "POST", fmt::format("/v1/jobs/{}/cancel{}", each, options.now ? "?now=1" : ""));
     if (!document) {
-      // The others are cancelled all the same, unless no daemon answers.
-      if (daemon->unreachable() || jobs->size() == 1) return std::unexpected(document.error());
+      if (daemon->unreachable() || (meant->jobs.size() == 1 && meant->wrong.empty()))
+        return std::unexpected(document.error());
       code = std::max(code, report_error(document.error(), false));
       continue;
     }
     documents.push_back(*document);
     const auto job = read_job(*document, "the daemon's answer");
     if (!job) return std::unexpected(job.error());
-    if (!options.json)
-      fmt::print("{}\n", job->is_over() ? end_in_words(*job)
-                                        : fmt::format("job {} is being stopped", job->id));
+    if (!options.json) fmt::print("{}\n", in_words(*job));
   }
   if (options.json) print(Json{{"jobs", documents}});
   return code;
@@ -154,9 +190,10 @@ void add_cancel(CommandLine& program, Run& run) {
   Option* state = command->add_option("--state", options.state,
                                       "Those of your unfinished jobs that are in this state");
   state->check(Check::one_of({"queued", "starting", "running", "stopping"}));
-  Option* name = command->add_option("--name", options.name,
-                                     "Those with a name like this; * and ? stand for any letters, "
-                                     "as in file names");
+  Option* name =
+      command->add_option("--name", options.name,
+                          "Those with a name like this; *, ? and [abc] stand for letters, "
+                          "as in file names");
   name->check(not_empty());
   for (Option* each : {all, state, name}) each->excludes(jobs);
   command->add_flag("--now", options.now,
