@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Saves a CUDA process and brings it back, for --checkpoint-command and --restore-command.
 
-    cuda_criu.py save FOLDER      $CLEAVE_PID and its children go to FOLDER, and end
-    cuda_criu.py restore FOLDER   they go on from there, as children of this process
+    cuda_criu.py save FOLDER [SECONDS]   $CLEAVE_PID and its children go to FOLDER, and end
+    cuda_criu.py restore FOLDER          they go on from there, as children of this process
 
 The memory of the GPU is brought to the host by the driver's own checkpoints (cuCheckpointProcess*,
 driver 570 and later), and the processes are written by CRIU, which needs root or
 CAP_CHECKPOINT_RESTORE. Whether a machine can do that is not known before it is tried: if anything
-fails, the process goes on where it was, this program says what failed, and exits with 1.
+fails, the process goes on where it was, this program says what failed, and exits with 1; what was
+saved before stays. That takes SECONDS at most (100): the job's --checkpoint-grace must be longer, or
+this program is killed before it can let the process go on.
 
 Python's standard library is enough. The processes have their old numbers again, and their files at
 the same paths; what they print goes where this process prints.
@@ -16,11 +18,14 @@ the same paths; what they print goes where this process prints.
 import ctypes
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import time
 
 LOCK_WITHIN_MS = 30_000
+WITHIN_S = 100
 NOTES = "cuda_criu.json"
 
 
@@ -44,7 +49,7 @@ class Driver:
         try:
             function = getattr(self.cuda, name)
         except AttributeError:
-            raise SystemExit(f"cuda_criu: this driver has no {name}: it is too old") from None
+            raise RuntimeError(f"this driver has no {name}: it is too old") from None
         code = function(*args)
         if code != 0:
             words = ctypes.c_char_p()
@@ -99,32 +104,46 @@ def pipes(pid):
     return ends
 
 
-def criu(*arguments):
-    done = subprocess.run(["criu", *arguments], check=False)
+def criu(*arguments, within=None):
+    try:
+        done = subprocess.run(["criu", *arguments], check=False, timeout=within)
+    except subprocess.TimeoutExpired:
+        raise RuntimeError(f"criu {arguments[0]} took longer than {within:.0f} s") from None
     if done.returncode != 0:
         raise RuntimeError(f"criu {arguments[0]} exited with {done.returncode}")
 
 
-def save(folder):
+def save(folder, within=WITHIN_S):
+    until = time.monotonic() + within
     pid = int(os.environ["CLEAVE_PID"])
-    os.makedirs(folder, exist_ok=True)
+    new = folder + ".new"
+    shutil.rmtree(new, ignore_errors=True)
+    os.makedirs(new)
     ends = pipes(pid)
-    with open(os.path.join(folder, NOTES), "w", encoding="ascii") as notes:
-        driver, saved = Driver(), []
-        try:
-            for each in tree(pid):
-                if driver.uses(each):
-                    driver.save(each)
-                    saved.append(each)
+    driver, saved = Driver(), []
+    try:
+        for each in tree(pid):
+            if driver.uses(each):
+                driver.save(each)
+                saved.append(each)
+        with open(os.path.join(new, NOTES), "w", encoding="ascii") as notes:
             json.dump({"pid": pid, "pipes": ends, "on_gpu": saved}, notes)
-            notes.flush()
-            outside = [word for end in sorted(set(ends.values())) for word in ("--external", end)]
-            criu("dump", "--tree", str(pid), "--images-dir", folder, "--shell-job",
-                 "--log-file", "dump.log", *outside)
-        except (RuntimeError, OSError):
-            for each in reversed(saved):
+        outside = [word for end in sorted(set(ends.values())) for word in ("--external", end)]
+        criu("dump", "--tree", str(pid), "--images-dir", new, "--shell-job",
+             "--log-file", "dump.log", *outside, within=max(1.0, until - time.monotonic()))
+    except (RuntimeError, OSError):
+        for each in reversed(saved):
+            try:
                 driver.bring_back(each)
-            raise
+            except RuntimeError as wrong:
+                print(f"cuda_criu: process {each}: {wrong}", file=sys.stderr)
+        raise
+    old = folder + ".old"
+    shutil.rmtree(old, ignore_errors=True)
+    if os.path.exists(folder):
+        os.rename(folder, old)
+    os.rename(new, folder)
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def restore(folder):
@@ -151,13 +170,17 @@ def restore(folder):
 
 
 def main():
-    if len(sys.argv) != 3 or sys.argv[1] not in ("save", "restore"):
-        raise SystemExit(__doc__)
+    words = sys.argv[1:]
     try:
-        return (save if sys.argv[1] == "save" else restore)(sys.argv[2]) or 0
-    except (RuntimeError, OSError, KeyError) as wrong:
+        if words[:1] == ["save"] and len(words) in (2, 3):
+            save(words[1], *[float(each) for each in words[2:]])
+            return 0
+        if words[:1] == ["restore"] and len(words) == 2:
+            return restore(words[1])
+    except (RuntimeError, OSError, KeyError, ValueError) as wrong:
         print(f"cuda_criu: {wrong}", file=sys.stderr)
         return 1
+    raise SystemExit(__doc__)
 
 
 if __name__ == "__main__":
