@@ -18,9 +18,9 @@ constexpr bool upper_half_first = true, lower_half_first = false;
 constexpr std::uint32_t nvidia = brand_nvidia, rtx = brand_rtx;
 
 // PCI ids of the first of a model's boards: public listings of lspci. Clocks: the highest that
-// nvidia-smi lists, or the family's. Bits: those that the published bandwidth needs at that clock.
-// Which half of a GPU is numbered first: captures of an A100 and
-// an H100, assumed for the others of the two architectures and for Blackwell.
+// nvidia-smi lists, or the family's. Bits: those that the published bandwidth needs at that clock;
+// of the H100 SXM5 and the H200 measured. Which half of a GPU is numbered first: captures of an
+// A100 and an H100, assumed for the others of the two architectures and for Blackwell.
 // clang-format off
 constexpr BoardRow rows[] = {
     // model, PCI device, PCIe, SM MHz, memory MHz, its bits, assumed SMs, brand, numbering
@@ -32,7 +32,7 @@ constexpr BoardRow rows[] = {
     {GpuModelId::h100_94gb_nvl, 0x232110de, 5, 1980, 2619, 6016, 0, nvidia, lower_half_first},
     {GpuModelId::h100_96gb_gh200, 0x234210de, 5, 1980, 2619, 6144, 0, nvidia, lower_half_first},
     {GpuModelId::h20_96gb, 0x232910de, 5, 1980, 2619, 6144, 132, nvidia, lower_half_first},
-    {GpuModelId::h200_141gb, 0x233510de, 5, 1980, 3201, 6144, 0, nvidia, lower_half_first},
+    {GpuModelId::h200_141gb, 0x233510de, 5, 1980, 3201, 6016, 0, nvidia, lower_half_first},
     {GpuModelId::gh200_144gb, 0x234810de, 5, 1980, 3201, 6144, 132, nvidia, lower_half_first},
     {GpuModelId::b200_180gb, 0x290110de, 5, 1965, 3996, 8192, 0, nvidia, lower_half_first},
     {GpuModelId::gb200_186gb, 0x294110de, 5, 1965, 3996, 8192, 148, nvidia, lower_half_first},

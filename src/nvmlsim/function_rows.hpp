@@ -18,9 +18,9 @@ namespace cleave::nvml {
 /// What the simulated library does with a function.
 enum class FunctionState : std::uint8_t { real, unsupported, absent };
 
-/// A function of NVML. Its shape has one letter for each argument: D a GPU or MIG device, G a GPU
-/// instance, C a compute instance, E an event set, S a GPM sample, P a pointer that must be given,
-/// o one that need not be, # anything else.
+/// A function of NVML. Its shape has one letter for each argument: D a GPU or MIG device, d one
+/// that is not looked at, G a GPU instance, C a compute instance, E an event set, S a GPM sample, P
+/// a pointer that must be given, o one that need not be, # anything else.
 struct FunctionRow {
   std::string name;
   FunctionState state;
@@ -28,6 +28,11 @@ struct FunctionRow {
   /// Bytes that the arguments point to; 0 where there is no pointer or that is not known.
   std::vector<std::size_t> sizes = {};
 };
+
+/// Whether an argument of this letter is a GPU or a MIG device.
+constexpr bool is_gpu(char letter) {
+  return letter == 'D' || letter == 'd';
+}
 
 template <class T>
 constexpr char letter_of() {

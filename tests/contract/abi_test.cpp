@@ -325,7 +325,7 @@ template <class A, class B> constexpr bool alike() {
   return sizeof(A) == sizeof(B) && std::is_pointer_v<A> == std::is_pointer_v<B>;
 }
 template <class T> constexpr bool is_of(char letter) {
-  if (letter == 'D') return std::is_same_v<T, ::nvmlDevice_t>;
+  if (letter == 'D' || letter == 'd') return std::is_same_v<T, ::nvmlDevice_t>;
   if (letter == 'G') return std::is_same_v<T, ::nvmlGpuInstance_t>;
   if (letter == '#') return !std::is_pointer_v<T> || !Sized<std::remove_pointer_t<T>>;
   return std::is_pointer_v<T> && !std::is_same_v<T, ::nvmlDevice_t>;

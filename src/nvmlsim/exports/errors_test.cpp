@@ -83,6 +83,7 @@ class EveryHandle {
   std::uint64_t right(char letter, std::size_t argument, bool mig) {
     switch (letter) {
       case 'D':
+      case 'd':
         return std::bit_cast<std::uint64_t>(mig ? made_.mig : node_.gpu());
       case 'G':
         return std::bit_cast<std::uint64_t>(made_.gpu_instance);

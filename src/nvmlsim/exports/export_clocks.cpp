@@ -19,12 +19,15 @@ struct ClockFacts {
   std::uint32_t video;         // highest; 0: as the processors'
   std::uint32_t other_memory;  // a second clock of the memory; 0: none
 };
-/// Of the H100 SXM5: measured on an H100 80GB HBM3, driver 580.159.04; its least and video clock
-/// are taken for all of Hopper. Of others: invented.
+/// Measured on an H100 80GB HBM3 and an H200, driver 580.159.04; what they have in common is taken
+/// for all of Hopper. Of others: invented.
 ClockFacts facts_of(const Board& board) {
-  const bool measured = board.row.id == GpuModelId::h100_80gb_sxm5;
   if (board.model->architecture != Architecture::hopper) return {210, 0, 0};
-  return {345, 1545, measured ? 1593U : 0U};
+  const GpuModelId id = board.row.id;
+  return {345, 1545,
+          id == GpuModelId::h100_80gb_sxm5 ? 1593U
+          : id == GpuModelId::h200_141gb   ? 2201U
+                                           : 0U};
 }
 
 /// Why clocks could be lower, and are not here: measured likewise.

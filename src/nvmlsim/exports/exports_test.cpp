@@ -91,7 +91,7 @@ version 13 ("nvml" in front of each name). This page is made from the library's 
 (`tools/update-docs.sh`); tests compare both. Every exported function but that for the version of
 NVML answers UNINITIALIZED before `nvmlInit`, then INVALID_ARGUMENT for a wrong handle or a missing
 pointer, and only then NOT_SUPPORTED. Where a driver was seen to do otherwise than its documentation
-says, the library does as the driver ([what the first GPU showed](certify.md#the-first-real-gpu)).
+says, the library does as the driver ([what the first GPU showed](certify.md#the-first-real-gpus)).
 
 ## Real
 

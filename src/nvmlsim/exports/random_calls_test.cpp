@@ -91,7 +91,7 @@ class RandomProgram {
       case '#':
         return callee.waits ? random_.below(3) : number(callee);
       default:
-        return handle(callee.row.shape[at]);
+        return handle(callee.row.shape[at] == 'd' ? 'D' : callee.row.shape[at]);
     }
   }
 

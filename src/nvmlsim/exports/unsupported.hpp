@@ -4,8 +4,9 @@
 // replace an older function are not exported where the older one is supported: a program that finds
 // the newer one would not ask the older. Source: NVIDIA's NVML API reference, API version 13.
 //
-// X(name, shape), with one letter for each argument: D a GPU or MIG device, G a GPU instance, P a
-// pointer that must be given, o one that need not be, # anything else.
+// X(name, shape), with one letter for each argument: D a GPU or MIG device, d one that is not
+// looked at, G a GPU instance, P a pointer that must be given, o one that need not be, # anything
+// else.
 
 // clang-format off
 // System and units.
@@ -165,8 +166,8 @@
   X(nvmlDeviceGetNvLinkErrorCounter, "D##P") \
   X(nvmlDeviceResetNvLinkErrorCounters, "D#") \
   X(nvmlDeviceSetNvLinkUtilizationControl, "D##P#") \
-  X(nvmlDeviceGetNvLinkUtilizationControl, "####") \
-  X(nvmlDeviceGetNvLinkUtilizationCounter, "#####") \
+  X(nvmlDeviceGetNvLinkUtilizationControl, "d##o") \
+  X(nvmlDeviceGetNvLinkUtilizationCounter, "d##oo") \
   X(nvmlDeviceFreezeNvLinkUtilizationCounter, "D###") \
   X(nvmlDeviceResetNvLinkUtilizationCounter, "D##") \
   X(nvmlDeviceGetNvLinkRemoteDeviceType, "D#P") \
