@@ -93,8 +93,13 @@ BusyProgram::BusyProgram(const std::vector<std::string>& command, const std::str
   for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
   child_ = ::fork();
+  if (child_ > 0) {
+    group_ = child_;
+    ::setpgid(child_, child_);
+  }
   if (child_ != 0) return;
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  ::setpgid(0, 0);
   ::setenv("CUDA_VISIBLE_DEVICES", visible.c_str(), 1);
   const int nowhere = ::open("/dev/null", O_RDWR);
   for (const int output : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(nowhere, output);
@@ -102,7 +107,9 @@ BusyProgram::BusyProgram(const std::vector<std::string>& command, const std::str
   ::_exit(127);
 }
 
+/// With what it has begun itself, which would stay on the instance.
 BusyProgram::~BusyProgram() {
+  if (group_ > 0) ::kill(-group_, SIGKILL);
   end_child(child_, SIGKILL);
 }
 

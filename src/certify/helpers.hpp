@@ -40,7 +40,7 @@ class BusyProgram {
   [[nodiscard]] bool runs();
 
  private:
-  pid_t child_ = -1;
+  pid_t child_ = -1, group_ = -1;
 };
 
 }  // namespace cleave::certify

@@ -1,6 +1,7 @@
 #include "certify/lifecycle.hpp"
 
 #include <algorithm>
+#include <set>
 #include <thread>
 
 #include "base/format.hpp"
@@ -55,7 +56,7 @@ class Lifecycle {
     const Profile* smallest = nullptr;
     int start_of_smallest = 0;
     for (const Profile& profile : geometry.model().profiles) {
-      if (stopped()) break;
+      if (stopped() || !left_.empty()) break;
       const auto start = free_start(profile);
       if (!start) {
         asking_.leave(topic, "create", std::string(profile.name),
@@ -67,9 +68,13 @@ class Lifecycle {
       smallest = &profile;
       start_of_smallest = *start;
     }
-    if (smallest != nullptr && !stopped()) try_holders(*smallest, start_of_smallest);
-    if (smallest != nullptr && !stopped()) try_busy(*smallest, start_of_smallest);
-    if (stopped()) asking_.leave(topic, "the rest", "", "interrupted");
+    const auto goes_on = [&] { return smallest != nullptr && !stopped() && left_.empty(); };
+    if (goes_on()) try_holders(*smallest, start_of_smallest);
+    if (goes_on()) try_busy(*smallest, start_of_smallest);
+    if (stopped())
+      asking_.leave(topic, "the rest", "", "interrupted");
+    else if (!left_.empty())
+      asking_.leave(topic, "the rest", "", "an instance could not be destroyed, and is in the way");
     asking_.tell(measured(what_is_left, "", left_));
   }
 
@@ -90,11 +95,17 @@ class Lifecycle {
     return {};
   }
 
+  /// A driver that refuses has answered too.
   std::optional<LiveInstance> create(const Profile& profile, int start) {
     auto made = changing_.create(profile, start, patience());
-    if (made) return std::move(*made);
-    asking_.leave(topic, "create", std::string(profile.name), made.error().text());
-    return {};
+    Answer answer = measured("create", std::string(profile.name), nullptr);
+    answer.code = made ? nvml::Return::success : timed_.last_create();
+    if (!made && answer.code == nvml::Return::success)
+      asking_.leave(topic, "create", std::string(profile.name), made.error().text());
+    else if (told_.insert(profile.name).second)
+      asking_.tell(answer);
+    if (!made) return {};
+    return std::move(*made);
   }
 
   /// Waits for what still uses it, as the daemon does; what stays is named at the end.
@@ -223,6 +234,7 @@ class Lifecycle {
   TimedDoor& timed_;
   const Consent& consent_;
   HandleHolder& holder_;
+  std::set<std::string_view> told_;  // profiles of which it was said whether they can be made
   Json left_ = Json::array();
 };
 

@@ -36,7 +36,7 @@ class Rooms {
 Arguments right(const FunctionRow& row, nvml::Device device, Rooms& rooms) {
   Arguments arguments{};
   for (std::size_t i = 0; i < row.shape.size(); ++i) {
-    if (row.shape[i] == 'D') arguments[i] = std::bit_cast<std::uint64_t>(device);
+    if (nvml::is_gpu(row.shape[i])) arguments[i] = std::bit_cast<std::uint64_t>(device);
     if (row.shape[i] == 'P' || row.shape[i] == 'o') arguments[i] = rooms.at(i);
   }
   return arguments;
@@ -78,7 +78,7 @@ void ask_errors(Asking& asking, void* library, const Subject& subject) {
   Rooms rooms;
   for (const FunctionRow& row : reading_functions()) {
     const bool simulated = row.state == FunctionState::real;
-    if (row.shape.starts_with('D'))
+    if (nvml::is_gpu(row.shape.front()))
       probe(asking, library, Topic::errors, row, "without a GPU", right(row, nullptr, rooms));
     for (std::size_t i = 0; simulated && i < row.shape.size(); ++i) {
       if (row.shape[i] != 'P' || row.shape.find_first_of("GCES") != std::string::npos) continue;

@@ -39,7 +39,7 @@ std::vector<nvml::FunctionRow> reading_functions() {
 }
 
 bool may_be_called_blindly(const nvml::FunctionRow& row) {
-  return row.name.starts_with("nvmlDeviceGet") && row.shape.starts_with('D');
+  return row.name.starts_with("nvmlDeviceGet") && nvml::is_gpu(row.shape.front());
 }
 
 }  // namespace cleave::certify

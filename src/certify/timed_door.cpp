@@ -21,7 +21,7 @@ nvml::Return code_of(const AnyAnswer& any) {
 
 void TimedDoor::reset() {
   times_.clear();
-  last_destroy_ = nvml::Return::success;
+  last_create_ = last_destroy_ = nvml::Return::success;
 }
 
 std::expected<AnyAnswer, Refusal> TimedDoor::through(DoorCall which, const DoorArguments&,
@@ -30,6 +30,8 @@ std::expected<AnyAnswer, Refusal> TimedDoor::through(DoorCall which, const DoorA
   AnyAnswer answer = call(door_);
   const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - begin;
   const nvml::Return code = code_of(answer);
+  if (which == DoorCall::create_gpu_instance || which == DoorCall::create_compute_instance)
+    last_create_ = code;
   if (which == DoorCall::destroy_gpu_instance || which == DoorCall::destroy_compute_instance)
     last_destroy_ = code;
   if (code == nvml::Return::success) times_[which].push_back(took.count());

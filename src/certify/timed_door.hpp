@@ -16,7 +16,8 @@ class TimedDoor final : public WrappedDoor {
   [[nodiscard]] const std::vector<double>& times(DoorCall call) { return times_[call]; }
   /// Forgets what was noted.
   void reset();
-  /// What the driver answered to the last attempt to destroy something.
+  /// What the driver answered to the last attempt to make or to destroy something.
+  [[nodiscard]] nvml::Return last_create() const { return last_create_; }
   [[nodiscard]] nvml::Return last_destroy() const { return last_destroy_; }
 
  private:
@@ -25,6 +26,7 @@ class TimedDoor final : public WrappedDoor {
 
   Door& door_;
   std::map<DoorCall, std::vector<double>> times_;
+  nvml::Return last_create_ = nvml::Return::success;
   nvml::Return last_destroy_ = nvml::Return::success;
 };
 

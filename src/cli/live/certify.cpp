@@ -9,6 +9,7 @@
 #include "certify/report.hpp"
 #include "cli/interrupts.hpp"
 #include "cli/live/live.hpp"
+#include "cli/output_files.hpp"
 #include "nvmlsim/sim_node.hpp"
 
 namespace cleave::cli {
@@ -125,19 +126,26 @@ Result<void> is_consent(const Options& options) {
 Result<int> certify_gpu(const Options& options) {
   const bool replay = !options.replay.empty();
   if (const auto consent = is_consent(options); !consent) return std::unexpected(consent.error());
+  const OutputOption outputs[] = {{"--bundle", options.bundle}, {"--log", options.log}};
+  if (const auto apart = written_once(outputs); !apart) return std::unexpected(apart.error());
   std::optional<Interrupts> wait;
   if (options.make_instances) wait.emplace(Interrupts::Waiting::ends);
   auto bundle = replay ? replayed(options) : asked(options);
   if (!bundle) return std::unexpected(not_certified(bundle.error()));
   const auto checks = certify::compare(bundle->gpu, bundle->simulated);
-  if (!options.bundle.empty())
-    if (const auto written = write_whole(options.bundle, certify::text_of(*bundle, checks));
-        !written)
-      return std::unexpected(not_certified(written.error()));
   if (options.json)
     print(certify::report_json(bundle->facts, checks));
   else
     fmt::print("{}", certify::report(bundle->facts, checks));
+  if (!options.bundle.empty())
+    if (const auto written = write_whole(options.bundle, certify::text_of(*bundle, checks));
+        !written)
+      return std::unexpected(not_certified(written.error()));
+  if (const auto* none = certify::find(bundle->gpu, certify::Topic::lifecycle, "create", "");
+      options.make_instances && none != nullptr)
+    return std::unexpected(not_certified({ErrorKind::infeasible, "--make-instances",
+                                          fmt::format("no instance was made: {}", none->note),
+                                          "the rest of the report stands"}));
   return certify::count(checks, certify::Verdict::different) == 0 ? 0 : 1;
 }
 
