@@ -1,5 +1,5 @@
 #pragma once
-// Numbers that whoever runs a test gives it by the environment.
+// Numbers that are given to a test by the environment: seeds, and how many of them.
 
 #include <cstdint>
 #include <cstdlib>

@@ -17,23 +17,12 @@ using nvml::FunctionState;
 
 namespace {
 
-constexpr std::size_t most_arguments = 6;
-using Arguments = std::array<std::uint64_t, most_arguments>;
+using Arguments = std::array<std::uint64_t, nvml::most_arguments>;
 
-/// Room for whatever a pointer points to; zero before each call.
-class Rooms {
- public:
-  [[nodiscard]] std::uint64_t at(std::size_t argument) {
-    rooms_[argument].fill(std::byte{0});
-    return std::bit_cast<std::uint64_t>(rooms_[argument].data());
-  }
-
- private:
-  std::array<std::array<std::byte, 64 << 10>, most_arguments> rooms_{};
-};
+;
 
 /// All arguments as they should be: handles are the GPU's, pointers lead to zeros.
-Arguments right(const FunctionRow& row, nvml::Device device, Rooms& rooms) {
+Arguments right(const FunctionRow& row, nvml::Device device, nvml::ArgumentRooms& rooms) {
   Arguments arguments{};
   for (std::size_t i = 0; i < row.shape.size(); ++i) {
     if (nvml::is_gpu(row.shape[i])) arguments[i] = std::bit_cast<std::uint64_t>(device);
@@ -69,13 +58,13 @@ void ask_functions(Asking& asking, void* library) {
 }
 
 void ask_closed(Asking& asking, void* library) {
-  Rooms rooms;
+  nvml::ArgumentRooms rooms;
   for (const FunctionRow& row : reading_functions())
     probe(asking, library, Topic::errors, row, "before nvmlInit", right(row, nullptr, rooms));
 }
 
 void ask_errors(Asking& asking, void* library, const Subject& subject) {
-  Rooms rooms;
+  nvml::ArgumentRooms rooms;
   for (const FunctionRow& row : reading_functions()) {
     const bool simulated = row.state == FunctionState::real;
     if (nvml::is_gpu(row.shape.front()))

@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -33,6 +36,21 @@ struct FunctionRow {
 constexpr bool is_gpu(char letter) {
   return letter == 'D' || letter == 'd';
 }
+
+/// No function has more arguments.
+inline constexpr std::size_t most_arguments = 6;
+
+/// Room for whatever the pointers of a row's arguments point to; zero before each call.
+class ArgumentRooms {
+ public:
+  [[nodiscard]] std::uint64_t at(std::size_t argument) {
+    rooms_[argument].fill(std::byte{0});
+    return std::bit_cast<std::uint64_t>(rooms_[argument].data());
+  }
+
+ private:
+  std::array<std::array<std::byte, 64 << 10>, most_arguments> rooms_{};
+};
 
 template <class T>
 constexpr char letter_of() {

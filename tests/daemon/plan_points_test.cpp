@@ -19,7 +19,7 @@ using std::chrono::seconds;
 struct Stop {
   Way way = Way::replica;
   std::string point;  // "before-write"
-  int count = 1;      // the how manieth time
+  int count = 1;      // at which arrival there
 };
 
 class StoppedPlan {
@@ -126,8 +126,8 @@ class StoppedPlan {
 };
 
 bool run(const Stop& stop) {
-  SCOPED_TRACE(fmt::format("way {}, {} for the {}. time", static_cast<int>(stop.way), stop.point,
-                           stop.count));
+  SCOPED_TRACE(
+      fmt::format("way {}, {}, arrival {}", static_cast<int>(stop.way), stop.point, stop.count));
   return StoppedPlan(stop).run();
 }
 

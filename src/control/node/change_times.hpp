@@ -17,7 +17,7 @@ enum class InstanceChange : std::uint8_t { create, destroy };
 
 class ChangeTimes {
  public:
-  /// So many of the latest changes count.
+  /// Only this number of the latest changes counts.
   static constexpr std::size_t most = 100;
 
   /// One took this long where the law expects that; zero: it was not measured.

@@ -14,8 +14,7 @@ using enum nvml::Return;
 using nvml::FunctionRow;
 using nvml::FunctionState;
 
-constexpr std::size_t most_arguments = 6;
-using Arguments = std::array<std::uint64_t, most_arguments>;
+using Arguments = std::array<std::uint64_t, nvml::most_arguments>;
 
 /// Calls an exported function with numbers and pointers as they would be in registers.
 nvml::Return call(const FunctionRow& row, const Arguments& a) {
@@ -46,17 +45,7 @@ std::vector<FunctionRow> exported_rows() {
   return rows;
 }
 
-/// Room for whatever a pointer points to; zero before each call.
-class Rooms {
- public:
-  [[nodiscard]] std::uint64_t at(std::size_t argument) {
-    rooms_[argument].fill(std::byte{0});
-    return std::bit_cast<std::uint64_t>(rooms_[argument].data());
-  }
-
- private:
-  std::array<std::array<std::byte, 16 << 10>, most_arguments> rooms_{};
-};
+;
 
 /// A node with valid handles of every kind.
 class EveryHandle {
@@ -105,11 +94,11 @@ class EveryHandle {
   MadeInstance made_ = make_instance(node_.gpu(), 2);
   nvml::EventSet set_ = nullptr;
   nvml::GpmSample sample_ = nullptr;
-  Rooms rooms_;
+  nvml::ArgumentRooms rooms_;
 };
 
 TEST(Errors, AClosedLibraryComesFirst) {
-  Rooms rooms;
+  nvml::ArgumentRooms rooms;
   for (const FunctionRow& row : exported_rows()) {
     if (works_closed(row)) continue;
     EXPECT_EQ(call(row, {}), uninitialized) << row.name << " without arguments";
