@@ -82,7 +82,7 @@ class Supervisor {
   void look_into_container();
   void job_began();
   [[nodiscard]] pid_t job_pid() const { return inside_ ? inside_->pid : job_.pid; }
-  bool signal_job(int signal) const;
+  bool signal_job(int signal);
   void give_up_start();
   void reap();
   void main_ended(int status);

@@ -113,8 +113,9 @@ void Supervisor::job_began() {
 }
 
 /// To the job's process group: in a container too, since podman passes on no signal that comes
-/// before it is ready for it.
-bool Supervisor::signal_job(int signal) const {
+/// before it is ready for it. The job's program may have begun since the last look.
+bool Supervisor::signal_job(int signal) {
+  if (look_at_) look_into_container();
   if (inside_) {
     const auto now = facts_of(inside_->pid);
     if (now && now->started == inside_->started && now->group == now->pid &&
