@@ -42,7 +42,7 @@ Result<Facts> facts_of(const Answers& answers, const Subjects& subjects) {
     if (!node) return std::unexpected(node.error());
     facts.simulated = true;
     facts.instant = node->instant;
-    facts.everybody = !node->check_root;
+    facts.everybody = node->administrator == Administrator::everybody;
   }
   facts.at = now_text();
   facts.system = system_text();
@@ -113,7 +113,8 @@ Error interrupted(const Answers& lifecycle) {
 }  // namespace
 
 Result<Answers> ask_simulated(const Bundle& bundle, const std::filesystem::path& library,
-                              const std::vector<std::string>& busy) {
+                              const std::vector<std::string>& busy,
+                              const std::function<bool()>& enough) {
   const auto model = find_gpu_model(bundle.facts.model);
   if (!model) return std::unexpected(model.error());
   const auto folder = WorkFolder::make_temporary("certify");
@@ -121,25 +122,34 @@ Result<Answers> ask_simulated(const Bundle& bundle, const std::filesystem::path&
   SimNodeSpec spec;
   spec.gpus = {*model};
   spec.mig_enabled = bundle.facts.mig;
-  spec.check_root = !bundle.facts.everybody;
   spec.instant = bundle.facts.instant;
   const Source source{library.string(), folder->path() / "node"};
   if (const auto created = create_sim_node(*source.node, spec); !created)
     return std::unexpected(created.error());
-  auto found = interview(source, GpuIndex{0}, [&](Door& door) { make_alike(door, bundle.gpu); });
+  const bool as_root = bundle.facts.root || bundle.facts.everybody;
+  Watch watch;
+  watch.enough = enough;
+  auto found = interview(source, GpuIndex{0}, watch, [&](Door& door) {
+    make_alike(door, bundle.gpu);
+    if (!as_root) (void)set_sim_administrator(*source.node, Administrator::nobody);
+  });
   if (!found) return std::unexpected(found.error());
   const bool made = std::ranges::any_of(bundle.gpu, [](const Answer& each) {
     return each.topic == Topic::lifecycle && each.outcome == Outcome::answered;
   });
   if (!made) return std::move(found->answers);
-  auto more = make_and_destroy(source, GpuIndex{0}, {folder->path() / "state", busy, 3, {}});
+  auto more = make_and_destroy(source, GpuIndex{0}, {folder->path() / "state", busy, 3, enough});
+  if (enough && enough()) return fail(ErrorKind::infeasible, "", "interrupted");
   if (!more) return std::unexpected(more.error());
   std::ranges::move(more->answers, std::back_inserter(found->answers));
   return std::move(found->answers);
 }
 
 Result<Bundle> certify(const Subjects& subjects) {
-  auto found = interview(subjects.source, subjects.gpu, {}, subjects.log);
+  Watch watch;
+  watch.enough = subjects.enough;
+  watch.log = subjects.log;
+  auto found = interview(subjects.source, subjects.gpu, watch);
   if (!found) return std::unexpected(found.error());
   auto facts = facts_of(found->answers, subjects);
   if (!facts) return std::unexpected(facts.error());
@@ -154,7 +164,8 @@ Result<Bundle> certify(const Subjects& subjects) {
     std::ranges::move(more->answers, std::back_inserter(found->answers));
   }
   Bundle bundle{std::move(*facts), std::move(found->answers), {}, std::move(found->recording)};
-  auto simulated = ask_simulated(bundle, subjects.simulated, subjects.simulated_busy);
+  auto simulated =
+      ask_simulated(bundle, subjects.simulated, subjects.simulated_busy, subjects.enough);
   if (!simulated) return std::unexpected(simulated.error());
   bundle.simulated = std::move(*simulated);
   return bundle;

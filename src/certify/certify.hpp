@@ -17,7 +17,8 @@ struct Subjects {
   const GpuModel* model = nullptr;  // to be compared with; null: that of the driver's name
   /// To make instances; empty: nothing is changed.
   std::optional<Consent> consent;
-  std::function<void(const std::string&)> log;  // a line for each answer of the GPU
+  std::function<void(const std::string&)> log;  // lines of the log of what the GPU is asked
+  std::function<bool()> enough;                 // whether to stop
   std::vector<std::string> simulated_busy;      // keeps an instance of the simulated GPU busy
 };
 
@@ -26,9 +27,11 @@ struct Subjects {
 [[nodiscard]] Result<Bundle> certify(const Subjects& subjects);
 
 /// The answers of a simulated GPU of the bundle's model in the state of the GPU: MIG mode,
-/// instances, and whether root asks. Instances are made on it if some were made on the GPU.
+/// instances, and whether root asked, whoever asks now. Instances are made on it if some were made
+/// on the GPU.
 [[nodiscard]] Result<Answers> ask_simulated(const Bundle& bundle,
                                             const std::filesystem::path& library,
-                                            const std::vector<std::string>& busy);
+                                            const std::vector<std::string>& busy,
+                                            const std::function<bool()>& enough);
 
 }  // namespace cleave::certify

@@ -82,6 +82,19 @@ TEST(Compare, TimesMayBeTwiceAsLong) {
   EXPECT_EQ(compared(time(1), time(40)).verdict, Verdict::same);  // both are short
 }
 
+TEST(Compare, TimesThatAgreeAreReportedToo) {
+  const auto time = [](double ms) {
+    Answer answer = answered(Topic::lifecycle, "time to create a GPU instance, ms", ms);
+    answer.about = "1g.10gb";
+    return answer;
+  };
+  EXPECT_NE(report({}, compare({time(200.04)}, {time(390)}))
+                .find("\n  time to create a GPU instance, ms: 1g.10gb 200.0 (390.0)\n"),
+            std::string::npos);
+  EXPECT_EQ(report_json({}, compare({time(200)}, {time(390)}))["times"].size(), 1U);
+  EXPECT_EQ(report_json({}, compare({time(200)}, {time(900)}))["times"].size(), 0U);
+}
+
 TEST(Compare, WhatOneSideWasNotAskedSaysWhy) {
   Answer left = answered(Topic::instances, "nvmlDeviceGetAttributes_v2", nullptr);
   left.outcome = Outcome::not_asked;

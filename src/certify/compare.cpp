@@ -20,6 +20,11 @@ std::string text_of(const Json& value) {
   return value.is_string() ? shown(value.get<std::string>()) : shown(value.dump(), longest_value);
 }
 
+/// "251.3"
+std::string milliseconds_text(const Json& value) {
+  return value.is_number() ? fmt::format("{:.1f}", value.get<double>()) : text_of(value);
+}
+
 /// Letters and digits as one x, so that only their pattern is compared.
 std::string pattern_of(const std::string& text) {
   std::string pattern;
@@ -144,6 +149,9 @@ Check judged(const Answer& gpu, const Answer& simulated) {
     check.means = row.means;
   } else if (lacks(gpu)) {
     check.verdict = Verdict::not_supported;
+  } else if (row.rule == Rule::in_time && gpu.told()) {
+    check.gpu = milliseconds_text(gpu.value);
+    check.simulated = milliseconds_text(simulated.value);
   }
   return check;
 }

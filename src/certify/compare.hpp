@@ -22,7 +22,7 @@ struct Check {
   Topic topic{};
   std::string function, about;
   Verdict verdict{};
-  std::string gpu, simulated;  // what differs, as text
+  std::string gpu, simulated;  // what differs, as text; of times also where they agree
   std::string_view means;      // for Cleave, where it differs
   std::string why;             // it was not asked
 };

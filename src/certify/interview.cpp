@@ -83,8 +83,12 @@ class Reporter final : public Listener {
     ::unsetenv(sim_node_variable);
   Reporter reporter(pipe, known, goes_on);
   Asking asking(reporter);
-  Inside inside{asking, [&](std::string_view line) {
+  Inside inside{asking,
+                [&](std::string_view line) {
                   reporter.write({{"recording", std::string(line)}});
+                },
+                [&](std::string_view what) {
+                  reporter.write({{"note", std::string(what)}});
                 }};
   const auto done = work(inside);
   if (!done)
@@ -127,7 +131,10 @@ Result<void> take_line(std::string_view text, const Watch& watch, Run& run) {
     const bool answer = line->contains("answer");
     auto read = answer_from((*line)[answer ? "answer" : "asking"], place);
     if (!read) return std::unexpected(read.error());
-    if (answer) tell(watch, *read, run.asking ? run.since : Clock::now());
+    if (answer)
+      tell(watch, *read, run.asking ? run.since : Clock::now());
+    else if (watch.log)
+      watch.log(fmt::format("      asking  {}: {}", name(read->topic), read->question()));
     run.since = Clock::now();
     run.asking.reset();
     if (answer)
@@ -136,6 +143,8 @@ Result<void> take_line(std::string_view text, const Watch& watch, Run& run) {
       run.asking = std::move(*read);
   } else if (line->contains("recording")) {
     run.found.recording += (*line)["recording"].get<std::string>() + "\n";
+  } else if (line->contains("note")) {
+    if (watch.log) watch.log(fmt::format("       doing  {}", (*line)["note"].get<std::string>()));
   } else if (line->contains("error")) {
     const Json& error = (*line)["error"];
     run.error = Error{ErrorKind::infeasible, error["place"], error["message"], error["remedy"]};
@@ -155,7 +164,7 @@ Result<bool> read_lines(int pipe, pid_t child, const Watch& watch, Run& run) {
     const int some = ::poll(&ready, 1, static_cast<int>(watch.most_silent.count()));
     if (some < 0 && errno == EINTR) {
       const bool enough = watch.enough && watch.enough();
-      if (enough && !told_to_end) ::kill(child, SIGTERM);
+      if (enough && !told_to_end) ::kill(child, watch.told_by);
       told_to_end = told_to_end || enough;
       continue;
     }
@@ -290,6 +299,7 @@ Result<Found> in_a_process(const Source& source, const std::function<Result<void
       add(found, std::move(run->found));
       return found;
     }
+    if (watch.enough && watch.enough()) return fail(ErrorKind::infeasible, "", "interrupted");
     if (!run->asking || crashes == crashes_most)
       return fail(ErrorKind::infeasible, source.file,
                   fmt::format("the library ends the process that asks it: {}, after {}", run->end,
@@ -300,8 +310,8 @@ Result<Found> in_a_process(const Source& source, const std::function<Result<void
   }
 }
 
-Result<Found> interview(const Source& source, GpuIndex gpu, const std::function<void(Door&)>& first,
-                        const std::function<void(const std::string&)>& log) {
+Result<Found> interview(const Source& source, GpuIndex gpu, const Watch& outer,
+                        const std::function<void(Door&)>& first) {
   const auto closed = [&](Inside& inside) -> Result<void> {
     void* const library = library_of(source);
     if (library == nullptr) return {};  // the next process says why
@@ -324,7 +334,9 @@ Result<Found> interview(const Source& source, GpuIndex gpu, const std::function<
     });
   };
   Watch watch;
-  watch.log = log;
+  watch.enough = outer.enough;
+  watch.told_by = SIGKILL;  // nothing is half done
+  watch.log = outer.log;
   auto found = in_a_process(source, reading, watch);
   if (!found) return found;
   watch.goes_on = true;
@@ -332,6 +344,7 @@ Result<Found> interview(const Source& source, GpuIndex gpu, const std::function<
        {std::function<Result<void>(Inside&)>(closed),
         std::function<Result<void>(Inside&)>(errors)}) {
     auto more = in_a_process(source, work, watch);
+    if (watch.enough && watch.enough()) return fail(ErrorKind::infeasible, "", "interrupted");
     if (more)
       add(*found, std::move(*more));
     else

@@ -165,8 +165,9 @@ class Lifecycle {
     asking_.tell(answer);
   }
 
+  /// As long as the driver does not say that it is gone.
   [[nodiscard]] bool stands(const LiveInstance& instance) {
-    return changing_.look() &&
+    return !changing_.look() ||
            std::ranges::any_of(changing_.view().instances, [&](const InstanceView& each) {
              return each.live.id == instance.id;
            });
@@ -260,7 +261,7 @@ Result<Found> make_and_destroy(const Source& source, GpuIndex gpu, const Consent
       inside.asking.leave(topic, "create", "", why);
       return {};
     }
-    TimedDoor timed(**door);
+    TimedDoor timed(**door, inside.note);
     auto changing = ChangingGpu::begin(timed, gpu, consent.state, program);
     if (!changing) return std::unexpected(changing.error());
     if (!changing->view().geometry)
@@ -271,6 +272,7 @@ Result<Found> make_and_destroy(const Source& source, GpuIndex gpu, const Consent
   Watch watch;
   watch.most_silent = most_per_step;
   watch.enough = consent.enough;
+  watch.log = consent.log;
   return in_a_process(source, work, watch);
 }
 

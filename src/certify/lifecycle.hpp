@@ -16,6 +16,8 @@ struct Consent {
   std::vector<std::string> busy;  // the command that keeps an instance busy; empty: none
   int rounds = 3;                 // that each profile is made
   std::function<bool()> enough;   // whether to stop, asked between two changes
+  /// A line for each change before it is made, and for each answer.
+  std::function<void(const std::string&)> log = {};
 };
 
 /// Runs in a process of its own. The answers are of Topic::lifecycle; where instances may not be

@@ -84,6 +84,34 @@ std::string differences_text(const std::vector<Group>& groups) {
   return text;
 }
 
+/// Checks of times that agree.
+std::vector<const Check*> times_in(const std::vector<Check>& checks) {
+  std::vector<const Check*> times;
+  for (const Check& each : checks)
+    if (each.verdict == Verdict::same && !each.gpu.empty()) times.push_back(&each);
+  std::ranges::stable_sort(times, {}, [](const Check* each) { return each->function; });
+  return times;
+}
+
+std::string times_text(const std::vector<Check>& checks) {
+  std::string text, line, function;
+  const auto end_line = [&] {
+    if (!line.empty()) text += wrapped(line, 2);
+  };
+  for (const Check* each : times_in(checks)) {
+    if (each->function != function) {
+      end_line();
+      function = each->function;
+      line = function + ":";
+    } else {
+      line += ",";
+    }
+    line += fmt::format(" {} {} ({})", each->about, each->gpu, each->simulated);
+  }
+  end_line();
+  return text.empty() ? "" : "\ntimes that agree (the simulated GPU's in brackets)\n" + text;
+}
+
 }  // namespace
 
 std::string report(const Facts& facts, const std::vector<Check>& checks) {
@@ -95,6 +123,7 @@ std::string report(const Facts& facts, const std::vector<Check>& checks) {
       count(checks, Verdict::different), count(checks, Verdict::not_supported),
       count(checks, Verdict::not_asked));
   text += differences_text(grouped(checks, Verdict::different));
+  text += times_text(checks);
   const auto left = grouped(checks, Verdict::not_asked);
   if (!left.empty()) text += "\nnot asked\n";
   for (const Group& group : left)
@@ -123,11 +152,18 @@ Json report_json(const Facts& facts, const std::vector<Check>& checks) {
     }
     list.push_back(json);
   }
+  Json times = Json::array();
+  for (const Check* each : times_in(checks))
+    times.push_back({{"function", each->function},
+                     {"about", each->about},
+                     {"gpu", each->gpu},
+                     {"simulated", each->simulated}});
   return {{"gpu", {{"name", facts.name}, {"uuid", facts.uuid}, {"mig", facts.mig}}},
           {"model", facts.model},
           {"driver", facts.driver},
           {"checks", counts},
-          {"findings", list}};
+          {"findings", list},
+          {"times", times}};
 }
 
 }  // namespace cleave::certify

@@ -97,7 +97,7 @@ TEST(Clients, AreManyOverTime) {
 TEST(Clients, OtherThanRootChangeNothingWhereThatIsChecked) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can become somebody else";
   SimNodeSpec spec = node_spec("A100-40GB");
-  spec.check_root = true;
+  spec.administrator = Administrator::root;
   const OpenNode node(spec);
   ::chmod(node.path().c_str(), 0755);
   const MadeInstance made = make_instance(node.gpu(), 0);
@@ -124,7 +124,7 @@ TEST(Clients, OtherThanRootChangeNothingWhereThatIsChecked) {
 TEST(Clients, OtherThanRootSeeWhatHardwareShowsThem) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can become somebody else";
   SimNodeSpec spec = node_spec("A100-40GB,A100-40GB");
-  spec.check_root = true;
+  spec.administrator = Administrator::root;
   const OpenNode node(spec);
   ::chmod(node.path().c_str(), 0755);
   nvml::Return activation = success;

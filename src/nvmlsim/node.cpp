@@ -99,7 +99,15 @@ Node::~Node() {
 }
 
 bool Node::privileged() const {
-  return header_->check_root == 0 || ::geteuid() == 0;
+  switch (header_->administrator.load()) {
+    case Administrator::everybody:
+      return true;
+    case Administrator::root:
+      return ::geteuid() == 0;
+    case Administrator::nobody:
+      break;
+  }
+  return false;
 }
 
 InstanceNumbering Node::numbering() const {

@@ -28,14 +28,21 @@ inline constexpr int most_sim_gpus = 64;
 /// drivers number from the upper half and H100 drivers from the lower half.
 enum class InstanceNumbering : std::uint8_t { by_model, upper_first, lower_first };
 
+/// Who may do what drivers allow root alone.
+enum class Administrator : std::uint32_t {
+  everybody,
+  root,    // as on hardware
+  nobody,  // root is answered as other users are
+};
+
 /// What a new node has.
 struct SimNodeSpec {
   std::vector<const GpuModel*> gpus;
   bool instant = false;  // creating and destroying take no time
   InstanceNumbering numbering = InstanceNumbering::by_model;
   bool mig_enabled = true;
-  bool check_root = false;  // whether users other than root are refused as on hardware
-  std::uint64_t seed = 1;   // of the UUIDs
+  Administrator administrator = Administrator::everybody;
+  std::uint64_t seed = 1;  // of the UUIDs
 };
 
 /// A seed that no other node has: as with real GPUs, no two nodes have a UUID in common, not even
@@ -93,13 +100,17 @@ struct SimGpuView {
 /// A simulated node.
 struct SimNodeView {
   bool instant;
-  bool check_root;
+  Administrator administrator;
   std::vector<SimGpuView> gpus;
 };
 [[nodiscard]] Result<SimNodeView> look_at_sim_node(const std::filesystem::path& directory);
 /// The rule that the node's state breaks (a slice used twice, an instance on a GPU with MIG off, a
 /// process without a place, more memory than an instance has); empty if it breaks none.
 [[nodiscard]] Result<std::string> sim_node_flaw(const std::filesystem::path& directory);
+
+/// Changes who counts as root, for all calls from now on.
+[[nodiscard]] Result<void> set_sim_administrator(const std::filesystem::path& directory,
+                                                 Administrator administrator);
 
 /// A kind of fault and what it does.
 struct SimFaultRow {

@@ -135,7 +135,9 @@ struct NodeHeader {
   std::uint32_t version, gpus;
   std::uint64_t bytes;  // of the file
   std::uint64_t seed;
-  std::uint32_t instant, check_root, numbering;
+  std::uint32_t instant;
+  std::atomic<Administrator> administrator;
+  std::uint32_t numbering;
   std::atomic<std::uint32_t> alive;  // 0: the node was destroyed
   std::atomic<std::uint64_t> serials;
   SharedLock tables;  // of clients and events

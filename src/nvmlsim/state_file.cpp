@@ -38,7 +38,7 @@ void fill(std::byte* bytes, const SimNodeSpec& spec) {
   header->bytes = state_bytes(header->gpus);
   header->seed = spec.seed;
   header->instant = spec.instant ? 1 : 0;
-  header->check_root = spec.check_root ? 1 : 0;
+  header->administrator = spec.administrator;
   header->numbering = static_cast<std::uint32_t>(spec.numbering);
   header->alive = 1;
   for (std::size_t i = 0; i < spec.gpus.size(); ++i)
@@ -77,7 +77,7 @@ Result<void> write_state(const std::filesystem::path& directory, const SimNodeSp
   const auto [unfinished, handle] = new_file(directory);
   if (handle < 0) return cannot_write(unfinished);
   // A node that distinguishes users must be usable by all of them.
-  if (spec.check_root) (void)::fchmod(handle, 0666);
+  if (spec.administrator != Administrator::everybody) (void)::fchmod(handle, 0666);
   // Allocated, not only extended: otherwise programs would die later if the disk is full.
   const int allocated = ::posix_fallocate(handle, 0, static_cast<off_t>(size));
   void* bytes = allocated != 0

@@ -3,9 +3,12 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
+#include <optional>
 #include <set>
 #include <sstream>
 
@@ -51,6 +54,16 @@ std::set<std::string> different(const Json& answer) {
   for (const Json& each : answer["findings"])
     if (each["verdict"] == "different") functions.insert(each["function"].get<std::string>());
   return functions;
+}
+
+/// As root, or as somebody else; empty where this user cannot become them.
+std::optional<Outcome> certified_as(const SimNode& node, bool root, const std::string& arguments) {
+  if (::geteuid() != 0) return {};
+  if (root) return node.run(arguments);
+  const std::string somebody = "setpriv --reuid 65534 --regid 65534 --clear-groups -- env ";
+  if (shell(somebody + "cleave --version").exit_code != 0) return {};
+  std::filesystem::permissions(node.scratch.path(""), std::filesystem::perms{0777});
+  return shell(somebody + node.command(arguments));
 }
 
 class EveryModel : public testing::TestWithParam<std::string> {};
@@ -186,6 +199,64 @@ TEST(Certified, AReplayReportsTheSame) {
   record_reading(**door, recorded, GpuIndex{0});
   EXPECT_EQ(recorded.str(), parsed->recording);
   EXPECT_NE(recorded.str().find("\"call\":\"profiles\""), std::string::npos);
+}
+
+/// What root's bundle has, another user's replay has too, and the other way round.
+TEST(Certified, ABundleIsAskedAgainWithTheRightsOfThen) {
+  for (const bool root : {true, false}) {
+    const SimNode node("1xA100-40GB", "--check-root");
+    if (root) {  // others are not told where it is
+      EXPECT_NE(node.foreign("3g.20gb", 4), "");
+    }
+    const std::string bundle = node.scratch.path("bundle.json");
+    const auto made = certified_as(node, root, "certify --bundle " + bundle);
+    if (!made || !certified_as(node, false, "--version"))
+      GTEST_SKIP() << "only root can become somebody else, who must reach the program";
+    ASSERT_EQ(made->exit_code, 0) << made->out << made->err;
+    for (const bool now_root : {true, false}) {
+      const auto again = certified_as(node, now_root, "certify --replay " + bundle + " --again");
+      EXPECT_EQ(again->exit_code, 0) << root << now_root << again->out << again->err;
+    }
+  }
+}
+
+TEST(Certified, OptionsThatABundleAnswersAreRefused) {
+  const SimNode node("1xA30-24GB");
+  const std::string bundle = node.scratch.path("bundle.json");
+  ASSERT_EQ(node.run("certify --bundle " + bundle).exit_code, 0);
+  const std::string replay = "cleave certify --replay " + bundle;
+  for (const char* option : {" --gpu 0", " --model A100-40GB", " --log log", " --nvml libx.so"})
+    EXPECT_EQ(shell(replay + option).exit_code, 2) << option;
+  EXPECT_EQ(shell(replay + " --again --model A100-40GB").exit_code, 1);
+}
+
+/// A machine that hangs has the question in the log already.
+TEST(Certified, TheLogHasEachStepBeforeItIsDone) {
+  const SimNode node("1xA30-24GB");
+  const std::string log = node.scratch.path("log");
+  ASSERT_EQ(node.run("certify --make-instances --yes --log " + log).exit_code, 0);
+  const std::string text = content(log);
+  const std::string question = "memory: nvmlDeviceGetMemoryInfo";
+  const auto asked = text.find("asking  " + question);
+  ASSERT_NE(asked, std::string::npos);
+  EXPECT_NE(text.find("ms  " + question + ": ", asked), std::string::npos);
+  for (const char* step : {"doing  create a GPU instance, profile 0\n",
+                           "doing  create a compute instance, GPU instance ",
+                           "doing  destroy a GPU instance, GPU instance "})
+    EXPECT_NE(text.find(step), std::string::npos) << step;
+}
+
+TEST(Certified, AnInterruptEndsTheSimulatedHalfToo) {
+  const SimNode node("1xA100-40GB", "");  // instances take their time, on both sides
+  const Outcome outcome = shell(
+      fmt::format("{} & job=$!; until grep -q 'what is left' {}; do sleep 0.05; done; sleep 1; "
+                  "kill -TERM $job; begin=$(date +%s%N); wait $job; code=$?; "
+                  "echo $((($(date +%s%N) - begin) / 1000000)); exit $code",
+                  node.command("certify --make-instances --yes --log " + node.scratch.path("log")),
+                  node.scratch.path("log")));
+  EXPECT_EQ(outcome.exit_code, 2) << outcome.out;
+  EXPECT_NE(outcome.err.find("interrupted"), std::string::npos) << outcome.err;
+  EXPECT_LT(std::stod(outcome.out), 3000) << "milliseconds";
 }
 
 TEST(Certified, ADamagedBundleIsRefusedWithItsPlace) {

@@ -46,6 +46,10 @@ std::vector<std::string> simulated_job() {
   return {job.string(), "--memory", "1GiB", "--seconds", "3600"};
 }
 
+bool interrupted() {
+  return Interrupts::came() != 0;
+}
+
 Result<certify::Bundle> replayed(const Options& options) {
   const auto text = read_text(options.replay);
   if (!text) return std::unexpected(text.error());
@@ -53,7 +57,12 @@ Result<certify::Bundle> replayed(const Options& options) {
   if (!bundle || !options.again) return bundle;
   const auto library = library_of_simulation();
   if (!library) return std::unexpected(library.error());
-  auto simulated = certify::ask_simulated(*bundle, *library, simulated_job());
+  if (!options.model.empty()) {
+    const auto model = find_gpu_model(options.model);
+    if (!model) return fail_at("--model", model.error());
+    bundle->facts.model = std::string((*model)->key);
+  }
+  auto simulated = certify::ask_simulated(*bundle, *library, simulated_job(), interrupted);
   if (!simulated) return std::unexpected(simulated.error());
   bundle->simulated = std::move(*simulated);
   return bundle;
@@ -90,10 +99,11 @@ Result<certify::Bundle> asked(const Options& options) {
     subjects.model = *model;
   }
   subjects.simulated_busy = simulated_job();
+  subjects.enough = interrupted;
   if (options.make_instances) {
     const auto state = state_of(options, *library);
     if (!state) return std::unexpected(state.error());
-    subjects.consent = certify::Consent{*state, command_words(), 3, until_interrupted().enough};
+    subjects.consent = certify::Consent{*state, command_words(), 3, interrupted};
     if (command_words().empty() && library->sim_node)
       subjects.consent->busy = subjects.simulated_busy;
   }
@@ -104,6 +114,7 @@ Result<certify::Bundle> asked(const Options& options) {
       return fail(ErrorKind::bad_input, options.log, "it cannot be written",
                   "name a file in a folder that is there");
     subjects.log = [&](const std::string& line) { log << line << '\n' << std::flush; };
+    if (subjects.consent) subjects.consent->log = subjects.log;
   }
   return certify::certify(subjects);
 }
@@ -125,11 +136,17 @@ Result<void> is_consent(const Options& options) {
 
 Result<int> certify_gpu(const Options& options) {
   const bool replay = !options.replay.empty();
+  if (replay && !options.model.empty() && !options.again)
+    return fail(ErrorKind::bad_usage, "--model",
+                "a bundle has the answers of one simulated GPU already",
+                "ask another one with --again");
+  if (replay && !options.nvml.empty())
+    return fail(ErrorKind::bad_usage, "--nvml", "a bundle is read without a library",
+                "leave out --nvml or --replay");
   if (const auto consent = is_consent(options); !consent) return std::unexpected(consent.error());
   const OutputOption outputs[] = {{"--bundle", options.bundle}, {"--log", options.log}};
   if (const auto apart = written_once(outputs); !apart) return std::unexpected(apart.error());
-  std::optional<Interrupts> wait;
-  if (options.make_instances) wait.emplace(Interrupts::Waiting::ends);
+  const Interrupts wait(Interrupts::Waiting::ends);
   auto bundle = replay ? replayed(options) : asked(options);
   if (!bundle) return std::unexpected(not_certified(bundle.error()));
   const auto checks = certify::compare(bundle->gpu, bundle->simulated);
@@ -157,8 +174,9 @@ void add_certify(CommandLine& program, Run& run) {
       "Compare a GPU with the simulated GPU of its model, by everything that NVML answers without "
       "changing anything; exits with 1 if they differ",
       "cleave certify --bundle h100.json", certify_gpu);
-  command->add_option("--gpu", options.gpu, "The GPU's index or UUID; by default the only one")
-      ->check(not_empty());
+  Option* const gpu =
+      command->add_option("--gpu", options.gpu, "The GPU's index or UUID; by default the only one")
+          ->check(not_empty());
   command
       ->add_option("--model", options.model,
                    "Compare with a simulated GPU of this model instead of the one that the driver "
@@ -168,13 +186,17 @@ void add_certify(CommandLine& program, Run& run) {
       ->add_option("--bundle", options.bundle,
                    "Write all questions, answers and differences to this file")
       ->check(not_empty());
-  command
-      ->add_option("--log", options.log,
-                   "Write each question about the GPU with its time to this file, as it is asked")
-      ->check(not_empty());
+  Option* const log =
+      command
+          ->add_option("--log", options.log,
+                       "Write each question about the GPU to this file before it is asked, and its "
+                       "answer with the time that it took")
+          ->check(not_empty());
   Option* const replay =
       command->add_option("--replay", options.replay, "Report from a bundle, without a GPU")
-          ->check(not_empty());
+          ->check(not_empty())
+          ->excludes(gpu)
+          ->excludes(log);
   command
       ->add_flag("--again", options.again,
                  "With --replay: ask the simulated GPU again, as after its tables were mended")

@@ -279,7 +279,7 @@ bool look_at_user(const LibraryChoice& library, std::vector<Finding>& findings) 
   }
   const auto node =
       library.sim_node ? std::optional(look_at_sim_node(*library.sim_node)) : std::nullopt;
-  if (node && *node && (**node).check_root) {
+  if (node && *node && (**node).administrator != Administrator::everybody) {
     findings.push_back({Level::problem, "user",
                         "not root, and this simulated node lets only root change GPUs",
                         "run as root"});

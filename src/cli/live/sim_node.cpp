@@ -42,7 +42,7 @@ Result<int> create(const Options& options) {
   for (const auto& [name, numbering] : numberings)
     if (name == options.numbering) spec.numbering = numbering;
   spec.mig_enabled = options.mig == "on";
-  spec.check_root = options.check_root;
+  if (options.check_root) spec.administrator = Administrator::root;
   spec.seed = options.seed.value_or(new_sim_seed());
   if (const auto made = create_sim_node(options.directory, spec); !made)
     return std::unexpected(made.error());

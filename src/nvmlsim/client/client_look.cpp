@@ -92,7 +92,7 @@ SimGpuView view_of(Node& node, std::uint32_t gpu) {
 Result<SimNodeView> look_at_sim_node(const std::filesystem::path& directory) {
   const auto node = sim::open_living(directory);
   if (!node) return std::unexpected(node.error());
-  SimNodeView view{(*node)->instant(), (*node)->header().check_root != 0, {}};
+  SimNodeView view{(*node)->instant(), (*node)->header().administrator.load(), {}};
   for (std::uint32_t gpu = 0; gpu < (*node)->gpus(); ++gpu)
     view.gpus.push_back(sim::view_of(**node, gpu));
   return view;

@@ -12,6 +12,7 @@
 #include "base/installation.hpp"
 #include "base/json.hpp"
 #include "model/nvml_abi.hpp"
+#include "nvmlsim/client/client_view.hpp"
 #include "nvmlsim/node.hpp"
 #include "nvmlsim/sim_node.hpp"
 
@@ -42,7 +43,7 @@ Json description(const SimNodeSpec& spec) {
           {"instant", spec.instant},
           {"numbering", std::string(numbering_name(spec.numbering))},
           {"mig_enabled", spec.mig_enabled},
-          {"check_root", spec.check_root},
+          {"check_root", spec.administrator != Administrator::everybody},
           {"seed", spec.seed}};
 }
 
@@ -122,6 +123,13 @@ Result<void> create_sim_node(const fs::path& directory, const SimNodeSpec& spec)
     (void)destroy_sim_node(directory);
     return fail(ErrorKind::bad_input, file.string(), "cannot be written");
   }
+  return {};
+}
+
+Result<void> set_sim_administrator(const fs::path& directory, Administrator administrator) {
+  const auto node = sim::open_living(directory);
+  if (!node) return std::unexpected(node.error());
+  (*node)->header().administrator = administrator;
   return {};
 }
 

@@ -455,7 +455,7 @@ TEST(Ecc, CountsAreByKindAndSinceWhen) {
 TEST(Setters, AreForRootWhereThatIsChecked) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can become somebody else";
   SimNodeSpec spec = with_mig_off("A100-40GB");
-  spec.check_root = true;
+  spec.administrator = Administrator::root;
   const OpenNode node(spec);
   std::filesystem::permissions(node.path(), std::filesystem::perms{0755});
   Child child([&] {
