@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
+#include <limits>
 #include <ranges>
 #include <set>
+#include <utility>
 
 #include "control/verdicts/process_verdicts.hpp"
 #include "placement/request_table.hpp"
@@ -212,8 +213,11 @@ std::vector<JobNumber> queue_of(const NodeState& node) {
   std::vector<JobNumber> all;
   for (const auto& [number, job] : node.jobs)
     if (job.record.stands_alone() && belongs_into_queue(node, job)) all.push_back(number);
-  std::ranges::stable_sort(all, std::greater<>{}, [&](JobNumber number) {
-    return node.jobs.at(number).record.spec.priority;
+  // The engine numbers jobs as it hears of them: of one that was tried and waits again, anew.
+  constexpr auto not_yet_told = std::numeric_limits<std::size_t>::max();
+  std::ranges::stable_sort(all, {}, [&](JobNumber number) {
+    const LiveJob& job = node.jobs.at(number);
+    return std::pair(-job.record.spec.priority, job.id ? index(*job.id) : not_yet_told);
   });
   return all;
 }

@@ -79,8 +79,9 @@ struct WakeRules {
 /// Whether the job belongs into the queue: all of its processes wait.
 [[nodiscard]] bool belongs_into_queue(const NodeState& node, const LiveJob& job);
 
-/// Jobs that wait, in the order in which the engine is to hear of them: by priority, then by
-/// number.
+/// Jobs that wait, in the order in which the engine has them, or is to hear of them: by priority,
+/// then those that it knows in the order in which they came to it, then the others by number. A job
+/// that was tried and waits again has come later.
 [[nodiscard]] std::vector<JobNumber> queue_of(const NodeState& node);
 
 }  // namespace cleave

@@ -387,5 +387,14 @@ TEST(QueueOf, IsByPriorityThenByNumber) {
   EXPECT_EQ(queue_of(node.state), (std::vector<JobNumber>{7, 9, 4})) << "one runs";
 }
 
+TEST(QueueOf, AJobThatWaitsAgainStandsWhereTheEngineHasIt) {
+  NodeForTest node;
+  for (const JobNumber number : {1, 2, 3, 4}) node.add_job(number);
+  node.state.jobs.at(2).id = JobId{1};
+  node.state.jobs.at(3).id = JobId{2};
+  node.state.jobs.at(1).id = JobId{3};
+  EXPECT_EQ(queue_of(node.state), (std::vector<JobNumber>{2, 3, 1, 4}));
+}
+
 }  // namespace
 }  // namespace cleave
