@@ -41,6 +41,7 @@ test_packages=(
   python3           # runs pynvml and gpustat, which tools/clients.sh fetches
   tmux              # shows the screen of nvtop
   libncursesw6      # which nvtop draws with
+  chromium          # shows the pages of reports
 )
 long_packages=(
   qemu-system-x86   # the virtual machine of tools/virtual-machine.sh

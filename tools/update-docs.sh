@@ -34,6 +34,7 @@ for scheduler in full-gpu online:migration=off; do
   cleave simulate --fleet 2xA100-40GB --workload "$work/jobs.jsonl" --scheduler "$scheduler" \
     --trace-events "$work/${scheduler%%:*}.json" > /dev/null
 done
+tools/draw-report.sh docs/pictures/report.png
 tools/draw-timeline.py docs/pictures/two-gpus.svg \
   "One job at a time on each whole GPU=$work/full-gpu.json" "An instance for each job=$work/online.json"
 

@@ -214,6 +214,11 @@ Result<void> write_whole(const std::string& path, const std::string& text) {
   return (*file)->finish();
 }
 
+Invocation& invocation() {
+  static Invocation called;
+  return called;
+}
+
 std::vector<std::string>& command_words() {
   static std::vector<std::string> words;
   return words;

@@ -113,6 +113,14 @@ class WholeFile {
 /// takes it off before the command line is parsed.
 std::vector<std::string>& command_words();
 
+/// How this program was called: the words of its command line, the program by its name, and which
+/// version it is. program.cpp sets it.
+struct Invocation {
+  std::vector<std::string> words;
+  std::string version;
+};
+Invocation& invocation();
+
 /// One JSON document on standard output.
 void print(const Json& document);
 /// What stands under "error" in JSON: kind, place, message and remedy.

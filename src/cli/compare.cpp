@@ -11,8 +11,11 @@
 #include "base/text.hpp"
 #include "cli/columns.hpp"
 #include "cli/command.hpp"
+#include "cli/output_files.hpp"
+#include "cli/report_file.hpp"
 #include "cli/run_outcomes.hpp"
 #include "cli/workload_arguments.hpp"
+#include "report/run_recorder.hpp"
 #include "simulate/side_by_side.hpp"
 
 namespace cleave::cli {
@@ -21,7 +24,7 @@ namespace {
 
 struct Options {
   RunArguments run;
-  std::string schedulers, outcomes;
+  std::string schedulers, outcomes, report;
   std::uint64_t seeds = 1, threads = 0;
 };
 
@@ -261,12 +264,55 @@ Json runs_json(const ComparisonPlan& plan, const ComparedRuns& results, bool tim
   return json;
 }
 
+/// What a report needs of the runs with the first seed, by scheduler.
+class FirstSeed {
+ public:
+  explicit FirstSeed(const ComparisonPlan& plan) {
+    report::Bounds bounds;
+    bounds.spans /= plan.specs.size();
+    for (std::size_t i = 0; i < plan.specs.size(); ++i)
+      recorders_.push_back(
+          std::make_unique<report::RunRecorder>(plan.fleet, plan.workload(0), bounds));
+    parts_.resize(plan.specs.size());
+  }
+
+  [[nodiscard]] RunObserver* observer(std::size_t seed, std::size_t scheduler) {
+    return seed == 0 ? recorders_[scheduler].get() : nullptr;
+  }
+  void hear(std::size_t seed, const Workload& workload,
+            const std::vector<std::vector<JobOutcome>>& by_scheduler) {
+    if (seed != 0) return;
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      parts_[i].distributions = report::distributions(by_scheduler[i]).dump();
+      for (const SliceShare& of : slices_by_user(workload, by_scheduler[i]))
+        parts_[i].users.push_back({of.name.value_or("no user"), of.jobs, of.share});
+    }
+  }
+  /// Its runs, once.
+  [[nodiscard]] std::vector<report::RunPart> parts(const SeedRuns& runs) {
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      parts_[i].scheduler = runs.runs[i].scheduler;
+      parts_[i].seed = runs.seed;
+      parts_[i].figures = to_json(runs.runs[i]).dump();
+      parts_[i].recorded = recorders_[i]->finish().dump();
+    }
+    return std::move(parts_);
+  }
+
+ private:
+  std::vector<std::unique_ptr<report::RunRecorder>> recorders_;
+  std::vector<report::RunPart> parts_;
+};
+
 Result<ComparedRuns> run_with_progress(const ComparisonPlan& plan, std::size_t most_threads,
-                                       OutcomeFiles* files) {
+                                       OutcomeFiles* files, FirstSeed* first) {
   ProgressLine progress("simulating", plan.seeds.size() * plan.specs.size());
   OutcomesOfSeed outcomes;
-  if (files != nullptr)
-    outcomes = [&](std::size_t seed, const std::vector<std::vector<JobOutcome>>& by_scheduler) {
+  if (files != nullptr || first != nullptr)
+    outcomes = [&](std::size_t seed,
+                   const std::vector<std::vector<JobOutcome>>& by_scheduler) -> Result<void> {
+      if (first != nullptr) first->hear(seed, plan.workload(seed), by_scheduler);
+      if (files == nullptr) return {};
       return files->write(plan.seeds[seed], plan.specs, plan.workload(seed), by_scheduler);
     };
   return run_side_by_side(
@@ -281,19 +327,61 @@ Result<std::unique_ptr<OutcomeFiles>> open_outcomes(const Options& options) {
   return OutcomeFiles::open(options.outcomes);
 }
 
+Result<void> write_report(WholeFile& file, const ComparisonPlan& plan,
+                          const RunComparison& comparison, const ComparedRuns& results,
+                          FirstSeed& first) {
+  std::vector<std::string> names;
+  for (const SchedulerComparison& each : comparison.schedulers) names.push_back(each.scheduler);
+  report::Report report =
+      report_of("cleave compare",
+                {{"schedulers", fmt::format("{}", fmt::join(names, ", "))},
+                 {"seeds", plan.seeds.size() == 1
+                               ? fmt::format("{}", plan.seeds.front())
+                               : fmt::format("{} to {}", plan.seeds.front(), plan.seeds.back())}},
+                plan.fleet, plan.workloads.front(), plan.simulation);
+  for (const RunSummary& summary : results.seeds.front().runs)
+    add_remarks(report, remarks(summary, !plan.simulation.reconfiguration));
+  report.comparison = to_json(comparison).dump();
+  report.runs = first.parts(results.seeds.front());
+  file.stream() << report::page_of(report);
+  return file.finish();
+}
+
+/// Null where nobody wants it.
+Result<std::unique_ptr<WholeFile>> open_report(const Options& options) {
+  if (options.report.empty()) return nullptr;
+  const OutputOption outputs[] = {{"--outcomes", options.outcomes}, {"--report", options.report}};
+  if (const auto apart = written_once(outputs); !apart) return std::unexpected(apart.error());
+  if (const auto apart = options.run.not_read("--report", options.report); !apart)
+    return std::unexpected(apart.error());
+  return WholeFile::open(options.report);
+}
+
 Result<int> compare_command(const Options& options) {
-  const auto plan = read_plan(options);
+  auto plan = read_plan(options);
   if (!plan) return std::unexpected(plan.error());
   report_without_predictions(plan->simulation, plan->fleet, plan->workloads.front());
   const std::size_t cores = std::max<std::size_t>(1, std::thread::hardware_concurrency());
   const auto files = open_outcomes(options);
   if (!files) return std::unexpected(files.error());
-  const auto results =
-      run_with_progress(*plan, options.threads > 0 ? options.threads : cores, files->get());
+  const auto report_file = open_report(options);
+  if (!report_file) return std::unexpected(report_file.error());
+  std::optional<FirstSeed> first;
+  if (*report_file != nullptr) {
+    first.emplace(*plan);
+    plan->observer = [&](std::size_t seed, std::size_t scheduler) {
+      return first->observer(seed, scheduler);
+    };
+  }
+  const auto results = run_with_progress(*plan, options.threads > 0 ? options.threads : cores,
+                                         files->get(), first ? &*first : nullptr);
   if (!results) return std::unexpected(results.error());
   if (*files != nullptr)
     if (const auto done = (*files)->finish(); !done) return std::unexpected(done.error());
   const RunComparison comparison = compare(results->seeds);
+  if (first)
+    if (const auto done = write_report(**report_file, *plan, comparison, *results, *first); !done)
+      return std::unexpected(done.error());
   if (options.run.json) {
     print(Json{{"runs", runs_json(*plan, *results, options.run.timing)},
                {"comparison", to_json(comparison)}});
@@ -337,6 +425,7 @@ void add_compare(CommandLine& program, Run& run) {
           "a folder (there already, or with / at its end) as a file for each run")
       ->check(not_empty())
       ->type_name("FILE");
+  add_report_option(*command, options.report);
 }
 
 }  // namespace cleave::cli

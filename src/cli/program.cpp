@@ -133,6 +133,9 @@ int run_line(int argc, char** argv, const char* version, bool json) {
 }  // namespace
 
 int run_program(int argc, char** argv, const char* version, const StudyCommands& studies) {
+  invocation() = {{argv, argv + argc}, version};
+  std::string& program_word = invocation().words.front();
+  program_word = program_word.substr(program_word.rfind('/') + 1);
   study_commands() = studies;
   argc = own_words(argc, argv);
   const bool json = wants_json(argc, argv);

@@ -10,10 +10,12 @@
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/output_files.hpp"
+#include "cli/report_file.hpp"
 #include "cli/run_outcomes.hpp"
 #include "cli/table.hpp"
 #include "cli/workload_arguments.hpp"
 #include "model/default_scheduler.hpp"
+#include "report/run_recorder.hpp"
 #include "simulate/event_log.hpp"
 #include "simulate/trace_events.hpp"
 
@@ -23,7 +25,7 @@ namespace {
 
 struct Options {
   RunArguments run;
-  std::string scheduler{default_scheduler}, events, trace_events, outcomes;
+  std::string scheduler{default_scheduler}, events, trace_events, outcomes, report;
 };
 
 std::string text_of(const RunFigure&, const Distribution& d) {
@@ -80,38 +82,61 @@ std::string words_of(const RunFigure& figure, const RunSummary& run) {
                      fmt::arg("counted", counted(count != nullptr ? run.**count : 0, figure.unit)));
 }
 
-void print_text(const RunSummary& s, const std::vector<UserEnergy>& by_user,
-                const std::vector<SliceShare>& slices, bool measured_times) {
-  fmt::print("\nscheduler {}", s.scheduler);
+/// The figures in words, by lines.
+std::vector<report::Line> summary_lines(const RunSummary& s, const std::vector<UserEnergy>& by_user,
+                                        const std::vector<SliceShare>& slices) {
   std::vector<const RunFigure*> shown;
-  std::map<std::string_view, std::size_t> lines;  // where a line's first figure is in the table
+  std::map<std::string_view, std::size_t> places;  // where a line's first figure is in the table
   for (const RunFigure& figure : run_figures())
     if (!figure.line.empty()) {
-      lines.emplace(figure.line, shown.size());
+      places.emplace(figure.line, shown.size());
       shown.push_back(&figure);
     }
   std::ranges::sort(shown, {}, [&](const RunFigure* figure) {
-    return std::pair(lines.at(figure->line), figure->place);
+    return std::pair(places.at(figure->line), figure->place);
   });
-  std::string_view line;
+  std::vector<report::Line> lines;
   for (const RunFigure* figure : shown)
     if (const std::string words = words_of(*figure, s); !words.empty()) {
-      fmt::print("{}{}", figure->line == line ? ", " : fmt::format("\n  {:13} ", figure->line),
-                 words);
-      line = figure->line;
+      if (lines.empty() || lines.back().first != figure->line)
+        lines.emplace_back(figure->line, words);
+      else
+        lines.back().second += ", " + words;
     }
-  std::string users;
+  std::vector<std::string> users, shares;
   for (const UserEnergy& of : by_user)
-    users += fmt::format("{}{} {}", users.empty() ? "" : ", ",
-                         of.user ? cleave::shown(*of.user) : "no user", in_unit("J", of.energy_j));
-  if (!users.empty()) fmt::print("\n  {:13} {}", "by user", users);
-  std::vector<std::string> shares;
+    users.push_back(fmt::format("{} {}", of.user ? cleave::shown(*of.user) : "no user",
+                                in_unit("J", of.energy_j)));
+  if (!users.empty()) lines.emplace_back("by user", fmt::format("{}", fmt::join(users, ", ")));
   for (const SliceShare& of : slices)
     shares.push_back(fmt::format("{} {}", of.name ? cleave::shown(*of.name) : "no user",
                                  in_unit("%", of.share)));
   if (!shares.empty())
-    fmt::print("\n  {:13} {} of compute-slice seconds", "shares", fmt::join(shares, ", "));
-  fmt::print("\n\n{}", remarks(s, measured_times));
+    lines.emplace_back("shares",
+                       fmt::format("{} of compute-slice seconds", fmt::join(shares, ", ")));
+  return lines;
+}
+
+void print_text(const RunSummary& summary, const std::vector<report::Line>& lines,
+                bool measured_times) {
+  fmt::print("\nscheduler {}", summary.scheduler);
+  for (const auto& [line, words] : lines) fmt::print("\n  {:13} {}", line, words);
+  fmt::print("\n\n{}", remarks(summary, measured_times));
+}
+
+report::RunPart part_of(const RunSummary& summary, const std::vector<report::Line>& lines,
+                        const std::vector<JobOutcome>& outcomes,
+                        const std::vector<SliceShare>& slices, const Json& recorded) {
+  report::RunPart part{summary.scheduler,
+                       summary.seed,
+                       lines,
+                       to_json(summary).dump(),
+                       recorded.dump(),
+                       report::distributions(outcomes).dump(),
+                       {}};
+  for (const SliceShare& of : slices)
+    part.users.push_back({of.name.value_or("no user"), of.jobs, of.share});
+  return part;
 }
 
 /// The files that a run writes; each has its name only when all is in it.
@@ -121,7 +146,8 @@ class RunFiles {
                                   const Workload& workload) {
     const std::vector<OutputOption> outputs = {{"--events", options.events},
                                                {"--trace-events", options.trace_events},
-                                               {"--outcomes", options.outcomes}};
+                                               {"--outcomes", options.outcomes},
+                                               {"--report", options.report}};
     if (const auto apart = written_once(outputs); !apart) return std::unexpected(apart.error());
     for (const auto& [name, path] : outputs)
       if (const auto apart = options.run.not_read(name.c_str(), path); !apart)
@@ -147,11 +173,27 @@ class RunFiles {
                                              {"seed", fmt::format("{}", options.run.seed)}},
           trace_file_->stream());
     }
+    if (!options.report.empty()) {
+      auto file = WholeFile::open(options.report);
+      if (!file) return std::unexpected(file.error());
+      report_file_ = std::move(*file);
+      recorder_.emplace(fleet, workload);
+    }
     return {};
   }
 
   [[nodiscard]] RunObservers observers() {
-    return {log_ ? &*log_ : nullptr, trace_ ? &*trace_ : nullptr};
+    return {log_ ? &*log_ : nullptr, trace_ ? &*trace_ : nullptr,
+            recorder_ ? &*recorder_ : nullptr};
+  }
+
+  /// What was recorded of the run, once; nothing where no report is wanted.
+  [[nodiscard]] std::optional<Json> recorded() {
+    return recorder_ ? std::optional(recorder_->finish()) : std::nullopt;
+  }
+  [[nodiscard]] Result<void> write_report(const report::Report& report) {
+    report_file_->stream() << report::page_of(report);
+    return report_file_->finish();
   }
 
   [[nodiscard]] Result<void> finish(const Workload& workload,
@@ -168,6 +210,8 @@ class RunFiles {
   std::unique_ptr<WholeFile> log_file_, trace_file_, outcomes_file_;
   std::optional<EventLog> log_;
   std::optional<TraceEvents> trace_;
+  std::unique_ptr<WholeFile> report_file_;
+  std::optional<report::RunRecorder> recorder_;
 };
 
 Result<int> simulate_command(const Options& options) {
@@ -201,6 +245,17 @@ Result<int> simulate_command(const Options& options) {
   const std::vector<UserEnergy> by_user = energy_by_user(*workload, outcomes);
   const std::vector<SliceShare> slices = slices_by_user(*workload, outcomes),
                                 of_accounts = slices_by_account(*workload, outcomes);
+  const std::vector<report::Line> lines = summary_lines(*summary, by_user, slices);
+  if (const auto recorded = files.recorded()) {
+    report::Report report =
+        report_of("cleave simulate",
+                  {{"scheduler", options.scheduler}, {"seed", fmt::format("{}", options.run.seed)}},
+                  *fleet, *workload, *run);
+    add_remarks(report, remarks(*summary, options.run.reconfiguration.empty()));
+    report.runs.push_back(part_of(*summary, lines, outcomes, slices, *recorded));
+    if (const auto written = files.write_report(report); !written)
+      return std::unexpected(written.error());
+  }
   if (options.run.json) {
     Json json = to_json(*summary);
     json["run"] = run_json(*run, *fleet, *spec);
@@ -213,7 +268,7 @@ Result<int> simulate_command(const Options& options) {
     return 0;
   }
   fmt::print("{}{}", introduction(*fleet, *workload), run_text(*run, *fleet));
-  print_text(*summary, by_user, slices, options.run.reconfiguration.empty());
+  print_text(*summary, lines, options.run.reconfiguration.empty());
   if (options.run.timing) fmt::print("simulated in {:.3f} s\n", seconds);
   return 0;
 }
@@ -246,6 +301,7 @@ void add_simulate(CommandLine& program, Run& run) {
           "Write every slice of every GPU over time to FILE, for Perfetto (ui.perfetto.dev)")
       ->check(not_empty())
       ->type_name("FILE");
+  add_report_option(*command, options.report);
 }
 
 }  // namespace cleave::cli

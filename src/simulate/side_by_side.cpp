@@ -57,6 +57,7 @@ class SideBySide {
     options.seed = plan_.seeds[k];
     options.outcomes = &outcomes_[k][s];
     options.progress = progress_(i);
+    if (plan_.observer) options.observer = plan_.observer(k, s);
     const auto begin = std::chrono::steady_clock::now();
     auto summary = simulate(plan_.fleet, plan_.workload(k), plan_.specs[s], options);
     results_.seconds[k][s] = in_seconds(std::chrono::steady_clock::now() - begin);

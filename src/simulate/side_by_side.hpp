@@ -18,6 +18,9 @@ struct ComparisonPlan {
   std::vector<Workload> workloads;  // by seed, or one for all
   std::vector<std::uint64_t> seeds;
   SimulationOptions simulation;
+  /// Watches the run of a scheduler with a seed, by their places; null: nobody does. Empty: nobody
+  /// watches any.
+  std::function<RunObserver*(std::size_t seed, std::size_t scheduler)> observer = {};
 
   [[nodiscard]] const Workload& workload(std::size_t seed) const {
     return workloads[workloads.size() == 1 ? 0 : seed];

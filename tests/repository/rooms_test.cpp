@@ -40,6 +40,7 @@ constexpr Room house[] = {
      ""},
     {"cudatrace", "", ""},  // it is loaded into other people's programs
     {"simulate", "base model graph physics forecast placement planner engine", "zlib.h"},  // tests
+    {"report", "base model graph physics placement simulate", ""},
     {"runner", "base model physics nvmlsim/sim_node.hpp", ""},
     {"control",
      "base model graph physics forecast placement planner engine device runner "
@@ -53,8 +54,8 @@ constexpr Room house[] = {
      "boost/ sqlite3.h spdlog/ toml++/"},
     {"cli",
      "base model graph physics forecast placement planner engine device nvmlsim/sim_node.hpp "
-     "nvmlsim/sim_host.hpp nvmlsim/host_writer.hpp certify simulate runner control api manual "
-     "cudatrace",
+     "nvmlsim/sim_host.hpp nvmlsim/host_writer.hpp certify simulate report runner control api "
+     "manual cudatrace",
      ""},
     {"study",
      "base model graph physics forecast placement planner engine device nvmlsim/sim_node.hpp "

@@ -1,0 +1,114 @@
+// A chart of lines by uPlot, which follows the width of its place and the colours of the page.
+
+import { useEffect, useRef } from "preact/hooks";
+import uPlot from "uplot";
+import "uplot/dist/uPlot.min.css";
+import { style_of } from "./colours";
+
+export interface ChartLine {
+  label: string;
+  colour: string;
+  values: readonly (number | null)[];
+  /** The value in words, for the legend. */
+  words: (value: number) => string;
+  /** Dashes, so that lines can be told apart without colours. */
+  dash?: number[];
+  steps?: boolean;
+}
+
+interface Props {
+  title: string;
+  x: readonly number[];
+  lines: ChartLine[];
+  x_words: (value: number) => string;
+  y_words: (value: number) => string;
+  /** Ends of the vertical axis that are always shown. */
+  range?: [number, number | null];
+  logarithmic?: boolean;
+  height?: number;
+  /** Distances that marks of the horizontal axis may have. */
+  x_steps?: number[];
+}
+
+/** In seconds. */
+export const time_steps = [
+  0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200,
+  1800, 3600, 7200, 14400, 21600, 43200, 86400, 172800, 345600, 604800, 1209600, 2592000, 7776000,
+  31536000,
+];
+
+function axis(words: (value: number) => string, size: number): uPlot.Axis {
+  return {
+    stroke: () => style_of("--text-weak"),
+    grid: { stroke: () => style_of("--grid"), width: 1 },
+    ticks: { stroke: () => style_of("--grid"), width: 1, size: 4 },
+    font: "12px system-ui, sans-serif",
+    size,
+    values: (_, splits) => splits.map((value) => (value === null ? "" : words(value))),
+  };
+}
+
+export function Chart({ title, x, lines, x_words, y_words, range, logarithmic, height, x_steps }: Props) {
+  const place = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const element = place.current;
+    if (element === null) return;
+    const options: uPlot.Options = {
+      width: Math.max(element.clientWidth, 200),
+      height: height ?? 200,
+      scales: {
+        x: logarithmic ? { time: false, distr: 3 } : { time: false },
+        y: range ? { range: (_, low, high) => [Math.min(range[0], low), range[1] ?? Math.max(high, 1e-9) * 1.05] } : {},
+      },
+      axes: [
+        { ...axis(x_words, 28), space: 96, ...(x_steps ? { incrs: x_steps } : {}) },
+        axis(y_words, 66),
+      ],
+      cursor: { drag: { x: true, y: false }, points: { size: 6 } },
+      legend: { live: true },
+      series: [
+        { label: "at", value: (_, value) => (value === null ? "-" : x_words(value)) },
+        ...lines.map((line): uPlot.Series => ({
+          label: line.label,
+          stroke: line.colour,
+          width: 1.6,
+          ...(line.dash ? { dash: line.dash } : {}),
+          ...(line.steps && uPlot.paths.stepped ? { paths: uPlot.paths.stepped({ align: 1 }) } : {}),
+          points: { show: false },
+          value: (_, value) => (value === null ? "-" : line.words(value)),
+        })),
+      ],
+    };
+    const chart = new uPlot(options, [x as number[], ...lines.map((line) => line.values as number[])], element);
+    const watch = new ResizeObserver(() =>
+      chart.setSize({ width: Math.max(element.clientWidth, 200), height: height ?? 200 }),
+    );
+    watch.observe(element);
+    const dark = matchMedia("(prefers-color-scheme: dark)");
+    const redraw = () => chart.redraw();
+    dark.addEventListener("change", redraw);
+    return () => {
+      watch.disconnect();
+      dark.removeEventListener("change", redraw);
+      chart.destroy();
+    };
+  }, [x, lines, logarithmic, height]);
+  return (
+    <figure class="chart">
+      <figcaption>{title}</figcaption>
+      <div ref={place} role="img" aria-label={described(title, lines)} />
+    </figure>
+  );
+}
+
+/** For those who do not see the chart: where each line lies. */
+function described(title: string, lines: ChartLine[]): string {
+  const all = lines.map((line) => {
+    const values = line.values.filter((value): value is number => value !== null);
+    if (values.length === 0) return `${line.label}: nothing`;
+    const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
+    const most = values.reduce((a, b) => Math.max(a, b), -Infinity);
+    return `${line.label}: mean ${line.words(mean)}, most ${line.words(most)}`;
+  });
+  return `${title}. ${all.join("; ")}.`;
+}

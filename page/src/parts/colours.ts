@@ -1,0 +1,48 @@
+// Colours that people with any kind of colour vision can tell apart, in light and dark.
+
+/** Twelve hues in two lightnesses; a job's is drawn from its name, so that it is the same on every
+ *  page. */
+const of_jobs = [
+  "#332288", "#88ccee", "#44aa99", "#117733", "#999933", "#ddcc77",
+  "#cc6677", "#882255", "#aa4499", "#5588cc", "#ee9955", "#66aa55",
+];
+
+/** A number from a text, the same everywhere (FNV-1a). */
+export function hash(text: string): number {
+  let value = 0x811c9dc5;
+  for (let i = 0; i < text.length; ++i)
+    value = Math.imul(value ^ text.charCodeAt(i), 0x01000193) >>> 0;
+  return value;
+}
+
+export function colour_of_job(name: string): string {
+  return of_jobs[hash(name) % of_jobs.length] ?? "#888888";
+}
+
+/** Of schedulers and lines in charts, in their order. */
+const of_lines = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f6fd0", "#8a8a00"];
+export function colour_of_line(place: number): string {
+  return of_lines[place % of_lines.length] ?? "#888888";
+}
+
+/** Dark text on light colours, light on dark. */
+export function text_on(colour: string): string {
+  const part = (at: number) => parseInt(colour.slice(at, at + 2), 16);
+  return part(1) * 0.299 + part(3) * 0.587 + part(5) * 0.114 > 150 ? "#111111" : "#ffffff";
+}
+
+/** From nothing held to all held. */
+export function heat(share: number): string {
+  const stops: [number, number, number][] = [
+    [68, 1, 84], [59, 82, 139], [33, 145, 140], [94, 201, 98], [253, 231, 37],
+  ];
+  const at = Math.min(Math.max(share, 0), 1) * (stops.length - 1);
+  const low = stops[Math.floor(at)] ?? stops[0]!, high = stops[Math.ceil(at)] ?? low;
+  const mix = (i: 0 | 1 | 2) => Math.round(low[i] + (high[i] - low[i]) * (at - Math.floor(at)));
+  return `rgb(${mix(0)} ${mix(1)} ${mix(2)})`;
+}
+
+/** What the page's styles say now. */
+export function style_of(variable: string): string {
+  return getComputedStyle(document.documentElement).getPropertyValue(variable).trim();
+}

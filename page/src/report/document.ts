@@ -1,0 +1,130 @@
+// A report's document, as `cleave ... --report` writes it: docs/formats.md, Report.
+
+export type Line = readonly [word: string, value: string];
+
+export interface Series {
+  step_ms: number;
+  waiting: number[];
+  running: number[];
+  compute: number[];
+  memory: number[];
+  fragmentation: number[];
+  speed: number[];
+  power_w?: number[];
+}
+
+/** In columns, a span each. */
+export interface Spans {
+  gpu: number[];
+  start: number[];
+  slices: number[];
+  compute: number[];
+  profile: number[];
+  doing: number[];
+  /** By number; below zero: so many jobs; null: none. */
+  job: (number | null)[];
+  /** The begin, after that of the span before it. */
+  after_ms: number[];
+  length_ms: number[];
+}
+
+export interface Row {
+  first: number;
+  last: number;
+  held: number[];
+}
+
+export interface Mark {
+  what: string;
+  at_ms: number;
+  job?: string;
+  gpu?: number;
+}
+
+export type Place = [gpu: number, start: number, slices: number];
+
+export interface Move {
+  from: Place;
+  left_ms: number;
+  to: Place;
+  arrives_ms: number;
+}
+
+export interface Timeline {
+  gpus: {
+    models: { name: string; compute: number; slices: number }[];
+    all: ({ name: string; model: number } | number)[];
+  };
+  marks: Mark[];
+  moves: Move[];
+  // Of a run with few enough spans:
+  spans?: Spans;
+  profiles?: string[];
+  doings?: string[];
+  jobs?: string[];
+  // Of others:
+  rows?: Row[];
+  step_ms?: number;
+}
+
+export interface Recorded {
+  length_ms: number;
+  series?: Series;
+  timeline?: Timeline;
+}
+
+export interface Distributions {
+  jobs: number;
+  shares: number[];
+  wait_s?: number[];
+  turnaround_s?: number[];
+  execution_s?: number[];
+  slowdown?: number[];
+}
+
+export interface Run {
+  scheduler: string;
+  seed: number;
+  summary: Line[];
+  figures: Record<string, unknown>;
+  recorded: Recorded | null;
+  distributions: Distributions | null;
+  users: { user: string; jobs: number; share: number }[];
+}
+
+export interface Spread {
+  median: number | null;
+  low?: number;
+  high?: number;
+  seeds?: number;
+}
+
+export interface Figure extends Spread {
+  ratio?: Spread | null;
+  lower?: number;
+  higher?: number;
+  equal?: number;
+  exceeds_spread?: boolean | null;
+  bound?: Spread;
+}
+
+export interface Comparison {
+  seeds: { seed: number; jobs: number; compared_jobs: number; same_jobs: boolean }[];
+  distinct_seeds: number;
+  spread: string;
+  rule: string;
+  schedulers: { scheduler: string; figures: Record<string, Figure> }[];
+}
+
+export interface Report {
+  format: string;
+  title: string;
+  version: string;
+  command: string[];
+  asked: Line[];
+  assumed: string[];
+  runs: Run[];
+  comparison: Comparison | null;
+}
+
+export const known_format = "cleave report/1";
