@@ -7,13 +7,18 @@
 
 namespace cleave::cli {
 
-report::Report report_of(std::string title, const std::vector<report::Line>& asked,
-                         const FleetFile& fleet, const Workload& workload,
-                         const SimulationOptions& options) {
+report::Report report_of(std::string title) {
   report::Report report;
   report.title = std::move(title);
   report.version = invocation().version;
   report.command = invocation().words;
+  return report;
+}
+
+report::Report report_of(std::string title, const std::vector<report::Line>& asked,
+                         const FleetFile& fleet, const Workload& workload,
+                         const SimulationOptions& options) {
+  report::Report report = report_of(std::move(title));
   const std::string words = introduction(fleet, workload), terms = run_text(options, fleet);
   std::string_view key = "jobs";
   for (const std::string_view line : split(words, '\n')) {
@@ -35,8 +40,8 @@ void add_remarks(report::Report& report, const std::string& remarks) {
 void add_report_option(CommandLine& command, std::string& path) {
   command
       .add_option("--report", path,
-                  "Write it as a page to FILE.html: figures, timeline and distributions, in one "
-                  "file that needs no network")
+                  "Write it as a page to FILE.html too: one file with tables and drawings, which "
+                  "needs no network")
       ->check(not_empty())
       ->type_name("FILE");
 }

@@ -12,6 +12,9 @@
 
 namespace cleave::cli {
 
+/// A report of this command line, with nothing in it yet.
+report::Report report_of(std::string title);
+
 /// Of a report about runs: what was asked, from the words that commands print before their figures
 /// (introduction() and run_text()).
 report::Report report_of(std::string title, const std::vector<report::Line>& asked,
@@ -21,7 +24,7 @@ report::Report report_of(std::string title, const std::vector<report::Line>& ask
 /// Adds each line of the remarks that is not there yet to what the answer rests on.
 void add_remarks(report::Report& report, const std::string& remarks);
 
-/// The option, and what it says.
+/// The option.
 void add_report_option(CommandLine& command, std::string& path);
 
 }  // namespace cleave::cli

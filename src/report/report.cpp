@@ -130,10 +130,12 @@ std::string document_of(const Report& report) {
                      "\n"
                      R"("runs": [{}],)"
                      "\n"
-                     R"("comparison": {}}})",
+                     R"("comparison": {},)"
+                     "\n"
+                     R"("plan": {}}})",
                      quoted(report.title), quoted(report.version), list_of(report.command),
                      list_of(report.asked), list_of(report.assumed), fmt::join(runs, ",\n"),
-                     or_null(report.comparison));
+                     or_null(report.comparison), or_null(report.plan));
 }
 
 std::string page_of(const Report& report) {

@@ -48,6 +48,7 @@ struct Report {
   std::vector<std::string> assumed;  // what the answer rests on
   std::vector<RunPart> runs;
   std::string comparison;  // JSON of `cleave compare --json`; empty where there is none
+  std::string plan;        // JSON of plan_part(); empty where there is none
 };
 
 /// The document that the page shows.

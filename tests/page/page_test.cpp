@@ -105,6 +105,24 @@ TEST_F(Browser, ShowsAComparison) {
   EXPECT_EQ(count(seen.out, "role=\"tab\""), 3U);
 }
 
+TEST_F(Browser, ShowsAPlan) {
+  const std::string file = path("report.html");
+  const Outcome made = shell(
+      fmt::format("cleave plan compact --fleet examples/fleets/scattered.json --report {}", file));
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  const Outcome seen = shows(file);
+  expect_no_complaint(seen);
+  for (const char* part :
+       {"proven optimal", "One GPU stays as it is", "from n0/1 at 4 to n0/2 at 2"})
+    EXPECT_NE(seen.out.find(part), std::string::npos) << part;
+  EXPECT_EQ(count(seen.out, "class=\"trip\""), 3U);
+  EXPECT_EQ(count(seen.out, "<rect class=\"box"), 14U);
+  const Outcome twice = shell(
+      fmt::format("cleave plan compact --fleet examples/fleets/scattered.json --report {} --svg {}",
+                  file, file));
+  EXPECT_EQ(twice.exit_code, 2);
+}
+
 /// A workload whose jobs are called as an attacker would call them.
 TEST_F(Browser, RunsNothingThatAJobIsCalled) {
   const std::string workload = path("workload.jsonl"), file = path("report.html");

@@ -40,7 +40,7 @@ constexpr Room house[] = {
      ""},
     {"cudatrace", "", ""},  // it is loaded into other people's programs
     {"simulate", "base model graph physics forecast placement planner engine", "zlib.h"},  // tests
-    {"report", "base model graph physics placement simulate", ""},
+    {"report", "base model graph physics placement planner simulate", ""},
     {"runner", "base model physics nvmlsim/sim_node.hpp", ""},
     {"control",
      "base model graph physics forecast placement planner engine device runner "

@@ -116,6 +116,22 @@ export interface Comparison {
   schedulers: { scheduler: string; figures: Record<string, Figure> }[];
 }
 
+/** An instance on a GPU: `kind` says what becomes of it, `trip` is the number of its change. */
+export type Box = [
+  start: number, slices: number, profile: string, workload: string, kind: string, trip: number | null,
+];
+
+export interface Plan {
+  headline: string;
+  waves: number;
+  unchanged: number;
+  gpus: { name: string; model: string; slices: number; before: Box[]; after: Box[] }[];
+  trips: { workload: string; wave: number; moves: boolean; told: string }[];
+  objective: { name: string; value: number; bound: number; proof: string }[];
+  metrics: [name: string, now: number, goal: number][];
+  pending: [workload: string, reason: string][];
+}
+
 export interface Report {
   format: string;
   title: string;
@@ -125,6 +141,7 @@ export interface Report {
   assumed: string[];
   runs: Run[];
   comparison: Comparison | null;
+  plan: Plan | null;
 }
 
 export const known_format = "cleave report/1";

@@ -10,6 +10,7 @@ import { share_within } from "../parts/shares";
 import { Timeline } from "../parts/timeline";
 import { command_line, number, percent, time } from "../parts/words";
 import { Comparing } from "./comparison";
+import { Planned } from "./plan";
 import { type Line, type Report, type Run, known_format } from "./document";
 
 function Lines({ lines }: { lines: Line[] }) {
@@ -192,6 +193,7 @@ function Page({ report }: { report: Report }) {
       {report.format !== known_format && <p role="alert">This page shows {known_format}; its document is {report.format}.</p>}
       <Asked report={report} />
       {report.comparison !== null && report.comparison.schedulers.length > 0 && <Comparing comparison={report.comparison} />}
+      {report.plan !== null && <Planned plan={report.plan} />}
       <Runs runs={report.runs} />
       <Distributions runs={report.runs} />
     </>

@@ -11,19 +11,22 @@
 #include "base/read_text.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
+#include "cli/output_files.hpp"
 #include "cli/plan/live_plan.hpp"
 #include "cli/plan/plan_show.hpp"
+#include "cli/report_file.hpp"
 #include "planner/given_goal.hpp"
 #include "planner/pages/plan_svg.hpp"
 #include "planner/plan_text.hpp"
 #include "planner/planner.hpp"
+#include "report/plan_part.hpp"
 
 namespace cleave::cli {
 
 namespace {
 
 struct Options {
-  std::string fleet, method = "optimal", max_moved, profiles = "all", svg;
+  std::string fleet, method = "optimal", max_moved, profiles = "all", svg, report;
   std::optional<std::string> weights;
   std::int64_t max_migrations = -1;
   double time_limit_s = 60;
@@ -98,6 +101,17 @@ Result<int> show(const PlanProblem& problem, const Plan& plan, const Options& op
     if (const auto written = write_whole(options.svg, plan_svg(problem, plan, plan.moves));
         !written)
       return std::unexpected(written.error());
+  if (!options.report.empty()) {
+    report::Report report = report_of("cleave plan");
+    report.asked = {
+        {"problem", std::string(name(problem.kind))},
+        {"fleet", options.live ? std::string("the daemon's GPUs") : shown(options.fleet, 200)},
+        {"GPUs", fmt::format("{}", problem.gpus.size())},
+        {"method", options.method}};
+    report.plan = report::plan_part(problem, plan);
+    if (const auto written = write_whole(options.report, report::page_of(report)); !written)
+      return std::unexpected(written.error());
+  }
   if (options.json) {
     fmt::print("{}", plan_text(problem, plan));
   } else {
@@ -170,8 +184,11 @@ Result<int> plan_command(ProblemKind kind, const Options& options) {
   if (options.live) return plan_live(kind, options, *plan_as);
   const auto limits = plan_limits(options);
   if (!limits) return std::unexpected(limits.error());
-  if (const auto free = not_read_too("--svg", options.svg, {options.fleet}); !free)
-    return std::unexpected(free.error());
+  const OutputOption outputs[] = {{"--svg", options.svg}, {"--report", options.report}};
+  if (const auto apart = written_once(outputs); !apart) return std::unexpected(apart.error());
+  for (const auto& [option, path] : outputs)
+    if (const auto free = not_read_too(option.c_str(), path, {options.fleet}); !free)
+      return std::unexpected(free.error());
   const auto file = load_fleet(options.fleet, options.profiles);
   if (!file) return std::unexpected(file.error());
   auto problem = PlanProblem::make(*file, kind, shown(options.fleet, 200));
@@ -351,6 +368,7 @@ void add_kind(CommandLine& group, const KindRow& row, Run& run) {
                       "Allow running work to end up pending if less work is pending in total");
   }
   command->add_option("--svg", options.svg, "Write a picture of the plan to this file");
+  add_report_option(*command, options.report);
   command->add_flag("--explain", options.explain, "Explain what proves each figure");
   add_profiles(*command, options.profiles);
   add_json(*command, options.json);
