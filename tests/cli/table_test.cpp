@@ -37,8 +37,8 @@ TEST(Table, IsAsWideAsItIsInPipes) {
 TEST(Table, WrapsHeadingsAndThenCells) {
   // The heading alone makes room enough.
   EXPECT_EQ(jobs().text(82),
-            "job      number of  why it waits\n"
-            "         attempts\n"
+            "         number of\n"
+            "job       attempts  why it waits\n"
             "train-1         12  it waits for an instance of 3g.20gb, which nobody has left yet\n"
             "b                3  -\n");
   for (const std::size_t width : {40, 50, 60, 70, 80}) {
@@ -53,8 +53,9 @@ TEST(Table, FollowsInBlocksWhereNumbersDoNotFit) {
   Table table({"scheduler", "makespan", "mean wait", "95 % wait"});
   table.add({"online:migration=off", "12.5 h", "61.7 min", "130.8 min"});
   EXPECT_EQ(table.text(42),
-            "scheduler             makespan  mean wait\n"
-            "online:migration=off    12.5 h   61.7 min\n"
+            "                                    mean\n"
+            "scheduler             makespan      wait\n"
+            "online:migration=off    12.5 h  61.7 min\n"
             "\n"
             "scheduler             95 % wait\n"
             "online:migration=off  130.8 min\n");
