@@ -72,7 +72,7 @@ else
 fi
 if [ -e "$data/mig-miso-a100-40gb/jobs_100.csv" ]; then
   page=docs/reproduction/miso-100.txt
-  cleave compare --fleet 8xA100-40GB --profiles plain --seeds 8 \
+  cleave compare --fleet 8xA100-40GB --profiles plain --seeds 21 \
     --trace "miso:$data/mig-miso-a100-40gb/jobs_100.csv" \
     --schedulers full-gpu,static,static:layout=best,scheme-a,scheme-b,online,miso,dyna-p,oracle > "$page"
   replace_output docs/comparing.md miso-100 "$(sed -n '/^scheduler/,/^$/p' "$page" | sed '/^$/,$d')"

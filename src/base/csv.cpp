@@ -7,6 +7,13 @@
 
 namespace cleave {
 
+std::string csv_cell(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + '"';
+}
+
 Result<CsvReader> CsvReader::open(std::string_view text, std::string place) {
   CsvReader reader(without_byte_order_mark(text), std::move(place));
   const auto header = reader.read_row(reader.columns_);

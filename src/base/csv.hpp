@@ -10,6 +10,9 @@
 
 namespace cleave {
 
+/// A cell as it is written: in quotes where it needs them.
+[[nodiscard]] std::string csv_cell(std::string_view text);
+
 /// Reads a text of CSV row by row.
 class CsvReader {
  public:

@@ -116,12 +116,13 @@ template <class Row>
   return all;
 }
 
-/// The rows as a table with a header.
+/// The rows as a table with a header, which fits the width.
 template <class Row, class Rows>
-[[nodiscard]] std::string text_rows(const Columns<Row>& columns, const Rows& rows) {
+[[nodiscard]] std::string text_rows(const Columns<Row>& columns, const Rows& rows,
+                                    std::size_t width = terminal_width()) {
   Table table(headings(columns));
   for (const Row& row : rows) table.add(cells(columns, row));
-  return table.text();
+  return table.text(width);
 }
 
 }  // namespace cleave::cli

@@ -2,10 +2,19 @@
 
 #include "manual/completion.hpp"
 
+#include <algorithm>
+#include <functional>
+#include <set>
+
 #include "base/format.hpp"
+#include "base/options.hpp"
+#include "base/text.hpp"
 #include "cli/command.hpp"
+#include "cli/daemon/job_columns.hpp"
+#include "cli/trace_arguments.hpp"
 #include "engine/scheduler.hpp"
 #include "forecast/memory/forecaster.hpp"
+#include "model/gpu_model.hpp"
 #include "placement/policy.hpp"
 #include "simulate/generate/generate.hpp"
 
@@ -13,14 +22,72 @@ namespace cleave::cli {
 
 namespace {
 
+/// "online", "online:policy=", "online:policy=first-fit" and the like.
+template <class Rows>
+std::vector<std::string> with_options(const Rows& rows) {
+  std::vector<std::string> all;
+  for (const auto& row : rows) {
+    all.emplace_back(row.name);
+    for (const OptionRow& option : row.options) {
+      const std::string name = fmt::format("{}:{}=", row.name, option.name);
+      all.push_back(name);
+      if (option.values.find('|') == std::string_view::npos) continue;
+      for (const std::string_view value : split(option.values, '|'))
+        all.push_back(name + std::string(value));
+    }
+  }
+  return all;
+}
+
+std::vector<std::string> profile_names() {
+  std::set<std::string> names;
+  for (const GpuModel& model : gpu_models())
+    for (const Profile& profile : model.profiles) names.emplace(profile.name);
+  return {names.begin(), names.end()};
+}
+
+/// A fleet of each model, to be changed.
+std::vector<std::string> fleets() {
+  std::vector<std::string> all;
+  for (const GpuModel& model : gpu_models()) all.push_back(fmt::format("4x{}", model.key));
+  return all;
+}
+
+std::vector<std::string> traces() {
+  std::vector<std::string> all;
+  for (const std::string& form : trace_forms()) all.push_back(form.substr(0, form.find(':') + 1));
+  return all;
+}
+
 /// Whose values are the names of a table, by the option's own name.
+const std::pair<std::string_view, std::function<std::vector<std::string>()>> named[] = {
+    {"--policy", [] { return with_options(policies()); }},
+    {"--scheduler", [] { return with_options(schedulers()); }},
+    {"--schedulers", [] { return with_options(schedulers()); }},
+    {"SPEC", [] { return with_options(schedulers()); }},
+    {"--forecaster", [] { return names_of(forecasters()); }},
+    {"--forecast", [] { return names_of(forecasters()); }},
+    {"--generate", [] { return with_options(generators()); }},
+    {"MODEL", [] { return names_of(gpu_models(), &GpuModel::key); }},
+    {"--fleet", fleets},
+    {"--gpus", fleets},
+    {"--profile", profile_names},
+    {"PROFILE", profile_names},
+    {"--profiles",
+     [] {
+       std::vector<std::string> all = profile_names();
+       for (const char* set : {"all", "plain", "five", "four"}) all.emplace_back(set);
+       return all;
+     }},
+    {"--trace", traces},
+    {"--columns", job_column_names},
+    {"--sweep", [] {
+       return std::vector<std::string>{"compress=", "gpus="};
+     }}};
+
 std::vector<std::string> names_for(const std::string& option) {
-  if (option == "--policy") return names_of(policies());
-  if (option == "--scheduler" || option == "--schedulers" || option == "SPEC")
-    return names_of(schedulers());
-  if (option == "--forecaster" || option == "--forecast") return names_of(forecasters());
-  if (option == "--generate") return names_of(generators());
-  return {};
+  const auto found = std::ranges::find(named, option, [](const auto& each) { return each.first; });
+  return found == std::end(named) ? std::vector<std::string>() : found->second();
 }
 
 }  // namespace

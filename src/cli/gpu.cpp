@@ -6,6 +6,7 @@
 #include "base/json.hpp"
 #include "cli/columns.hpp"
 #include "cli/command.hpp"
+#include "cli/say.hpp"
 #include "forecast/choice/wasted_resources.hpp"
 #include "graph/state_graph.hpp"
 #include "model/gpu_model.hpp"
@@ -115,8 +116,7 @@ int list_models(bool json) {
   if (json)
     print(Json{{"models", json_rows(model_columns, gpu_models())}});
   else
-    fmt::print(
-        "{}\ncompute and memory count slices. `cleave gpu MODEL` shows a model's profiles.\n",
+    say("{}\ncompute and memory count slices. `cleave gpu MODEL` shows a model's profiles.\n",
         text_rows(model_columns, gpu_models()));
   return 0;
 }
@@ -128,35 +128,33 @@ const MeasuredBandwidth* bandwidth_of(const GpuModel& model) {
 
 void print_sources(const GpuModel& model) {
   const HostLink& link = host_link(model);
-  fmt::print("lost: by a GPU that is filled with the profile, as in `cleave waste`\n");
+  say("lost: by a GPU that is filled with the profile, as in `cleave waste`\n");
   if (const MeasuredBandwidth* measured = bandwidth_of(model))
-    fmt::print("GiB/s: of its memory; {}\n", measured->source);
+    say("GiB/s: of its memory; {}\n", measured->source);
   else
-    fmt::print("GiB/s: of its memory; not measured on this model\n");
-  fmt::print(
-      "link: {:.1f} GiB/s from the host, by copy engines (CEs) and by its SMs directly; {}{}\n\n",
+    say("GiB/s: of its memory; not measured on this model\n");
+  say("link: {:.1f} GiB/s from the host, by copy engines (CEs) and by its SMs directly; {}{}\n\n",
       link.gb_per_s * gib_of_gb, link.inferred ? "inferred: " : "", link.source);
 }
 
 void show_model(const StateGraph& graph) {
   const GpuModel& model = graph.geometry().model();
-  fmt::print("{}: {}, {}; {} compute slices, {} memory slices, {} SMs ({} with MIG), {} MiB\n\n",
-             model.key, model.title, name(model.architecture), model.compute.value,
-             model.memory_slices.value, or_unknown(model.sms), or_unknown(model.sms_in_mig),
-             or_unknown(model.memory));
+  say("{}: {}, {}; {} compute slices, {} memory slices, {} SMs ({} with MIG), {} MiB\n\n",
+      model.key, model.title, name(model.architecture), model.compute.value,
+      model.memory_slices.value, or_unknown(model.sms), or_unknown(model.sms_in_mig),
+      or_unknown(model.memory));
   const std::vector<ShownProfile> profiles = shown_profiles(graph.geometry());
-  fmt::print("{}\n", text_rows(profile_columns, profiles));
+  say("{}\n", text_rows(profile_columns, profiles));
   print_sources(model);
   const bool inferred_starts = std::ranges::any_of(profiles, &Profile::starts_inferred),
              inferred_order = std::ranges::any_of(profiles, &Profile::preference_inferred);
   if (inferred_starts)
-    fmt::print(
-        "* inferred from the rest of the family: no capture of this GPU shows these starts\n");
+    say("* inferred from the rest of the family: no capture of this GPU shows these starts\n");
   if (inferred_order)
-    fmt::print("~ the order of these starts is inferred; the set of starts is not affected\n");
-  if (inferred_starts || inferred_order) fmt::print("\n");
-  fmt::print("{} legal states, {} maximal ({} as multisets of profiles)\n", graph.size(),
-             graph.maximal_states(), graph.maximal_multisets());
+    say("~ the order of these starts is inferred; the set of starts is not affected\n");
+  if (inferred_starts || inferred_order) say("\n");
+  say("{} legal states, {} maximal ({} as multisets of profiles)\n", graph.size(),
+      graph.maximal_states(), graph.maximal_multisets());
 }
 
 Json sources_json(const GpuModel& model) {

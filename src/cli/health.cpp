@@ -6,6 +6,7 @@
 #include "base/text.hpp"
 #include "cli/columns.hpp"
 #include "cli/command.hpp"
+#include "cli/say.hpp"
 #include "model/health_facts.hpp"
 
 namespace cleave::cli {
@@ -36,21 +37,18 @@ const Columns<HealthFact> columns = {
 };
 
 void explain(const HealthFact& fact) {
-  fmt::print("{}\n    reaction: {}\n", in_words(fact), name(fact.reaction));
+  say("{}\n    reaction: {}\n", in_words(fact), name(fact.reaction));
   if (fact.without_instance != fact.reaction)
-    fmt::print("    where the driver names no instance: {}\n", name(fact.without_instance));
+    say("    where the driver names no instance: {}\n", name(fact.without_instance));
   if (fact.deferred)
-    fmt::print(
-        "    where the driver tells a recovery action: {}; the action decides about the GPU\n",
+    say("    where the driver tells a recovery action: {}; the action decides about the GPU\n",
         name(HealthReaction::requeue_job));
-  fmt::print("    why: {}\n", fact.why);
-  if (fact.stops_jobs) fmt::print("    jobs there are stopped\n");
-  if (fact.cure != HealthCure::nothing)
-    fmt::print("    good again after: {}\n", in_words(fact.cure));
+  say("    why: {}\n", fact.why);
+  if (fact.stops_jobs) say("    jobs there are stopped\n");
+  if (fact.cure != HealthCure::nothing) say("    good again after: {}\n", in_words(fact.cure));
   for (const HealthSource& source : health_sources())
     if (source.key == fact.source)
-      fmt::print("    from: {}{}{}\n", source.title, source.address.empty() ? "" : ", ",
-                 source.address);
+      say("    from: {}{}{}\n", source.title, source.address.empty() ? "" : ", ", source.address);
 }
 
 Result<int> show(const Options& options) {
@@ -69,7 +67,7 @@ Result<int> show(const Options& options) {
   } else if (!options.sign.empty()) {
     explain(rows.front());
   } else {
-    fmt::print("{}", text_rows(columns, rows));
+    say("{}", text_rows(columns, rows));
   }
   return 0;
 }

@@ -7,11 +7,13 @@
 #include <span>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "manual/command_tree.hpp"
+#include "manual/help_text.hpp"
 
 namespace cleave::cli {
 
@@ -26,32 +28,32 @@ AddCommand add_gpu, add_layout, add_place, add_admit, add_plan, add_simulate, ad
 
 namespace {
 
-constexpr AddCommand* commands[] = {add_gpu,        add_layout,
-                                    add_place,      add_admit,
-                                    add_plan,       add_simulate,
-                                    add_compare,    add_advise,
-                                    add_policies,   add_schedulers,
-                                    add_workload,   add_bench,
-                                    add_reproduce,  add_arena,
-                                    add_import,     add_rebalance,
-                                    add_forecast,   add_forecasters,
-                                    add_recommend,  add_choose,
-                                    add_waste,      add_profiles_command,
-                                    add_gpus,       add_instances,
-                                    add_create,     add_destroy,
-                                    add_gpu_layout, add_mig,
-                                    add_sim_node,   add_doctor,
-                                    add_certify,    add_health,
-                                    add_probe,      add_submit,
-                                    add_ps,         add_show,
-                                    add_logs,       add_wait,
-                                    add_cancel,     add_purge,
-                                    add_top,        add_events,
-                                    add_drain,      add_undrain,
-                                    add_pause,      add_resume,
-                                    add_scheduler,  add_apply,
-                                    add_plans,      add_usage,
-                                    add_completion, add_man};
+/// Commands as help lists them.
+struct CommandGroup {
+  const char* heading;
+  std::vector<AddCommand*> commands;
+};
+
+std::vector<CommandGroup> command_groups() {
+  return {{"Jobs",
+           {add_submit, add_ps, add_top, add_show, add_logs, add_wait, add_cancel, add_purge,
+            add_events, add_usage}},
+          {"The daemon",
+           {add_scheduler, add_pause, add_resume, add_drain, add_undrain, add_apply, add_plans,
+            add_health}},
+          {"GPUs and instances",
+           {add_gpus, add_instances, add_create, add_destroy, add_gpu_layout, add_mig, add_doctor,
+            add_certify, add_probe, add_sim_node, add_import}},
+          {"Placing and planning",
+           {add_gpu, add_layout, add_place, add_admit, add_plan, add_rebalance, add_policies,
+            add_waste}},
+          {"Simulating and comparing",
+           {add_simulate, add_compare, add_advise, add_schedulers, add_workload, add_bench,
+            add_reproduce, add_arena}},
+          {"Forecasting",
+           {add_forecast, add_forecasters, add_recommend, add_choose, add_profiles_command}},
+          {"Help", {add_completion, add_man}}};
+}
 
 /// Commands that are given words of another program's; the second may be any.
 constexpr std::pair<std::string_view, std::string_view> taking_a_command[] = {
@@ -115,7 +117,10 @@ int run_line(int argc, char** argv, const char* version, bool json) {
   program.require_subcommand();
   program.help_all_flag("--help-all", "Print the help of every command");
   Run run;
-  for (AddCommand* const add : commands) add(program, run);
+  for (const CommandGroup& group : command_groups()) {
+    for (AddCommand* const add : group.commands) add(program, run);
+    group_commands(program, group.heading);
+  }
   if (const auto end = program.parse(argc, argv)) {
     if (!end->error) return 0;  // --help, --version
     const auto unknown = unknown_command(program, argc, argv);

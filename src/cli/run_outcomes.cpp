@@ -5,7 +5,9 @@
 #include <map>
 #include <ostream>
 #include <system_error>
+#include <utility>
 
+#include "base/csv.hpp"
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
@@ -64,8 +66,9 @@ std::vector<SliceShare> slices_by(Name JobDetails::*member, const Workload& work
 
 /// The name of a run's file: the scheduler as it was written, but for what names of files should
 /// not have. The number keeps apart what becomes the same.
-std::string file_name(std::uint64_t seed, std::size_t scheduler, std::string_view text) {
-  std::string name = fmt::format("seed-{}-{}-", seed, scheduler + 1);
+std::string file_name(const std::string& swept, std::uint64_t seed, std::size_t scheduler,
+                      std::string_view text) {
+  std::string name = fmt::format("{}seed-{}-{}-", swept, seed, scheduler + 1);
   constexpr std::size_t most = 100;
   for (const char c : text.substr(0, most)) {
     const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -73,6 +76,71 @@ std::string file_name(std::uint64_t seed, std::size_t scheduler, std::string_vie
     name += plain ? c : '_';
   }
   return fmt::format("{}.jsonl", name);
+}
+
+/// What is said of one job.
+Json outcome_json(const Workload& workload, const Job& job, const JobOutcome& outcome) {
+  Json line = Json::object();
+  line["job"] = job.id;
+  line["end"] = name(outcome.end);
+  const JobKind kind = workload.kind_of(job);
+  if (kind != JobKind::batch) line["kind"] = words_of_job_kind[static_cast<std::size_t>(kind)];
+  if (const auto& user = user_of(workload, job)) line["user"] = *user;
+  if (const auto& account = name_of(workload, job, &JobDetails::account))
+    line["account"] = *account;
+  if (outcome.usable_after) line["usable_after_s"] = in_seconds(*outcome.usable_after);
+  if (outcome.promised_after) line["promised_after_s"] = in_seconds(*outcome.promised_after);
+  if (outcome.end == JobOutcome::End::finished && kind == JobKind::batch) {
+    line["wait_s"] = in_seconds(outcome.wait);
+    line["turnaround_s"] = in_seconds(outcome.turnaround);
+    line["execution_s"] = in_seconds(outcome.execution);
+  }
+  if (outcome.slowdown) line["bounded_slowdown"] = *outcome.slowdown;
+  line["disruptions"] = outcome.disruptions;
+  if (outcome.places > 1) line["places"] = outcome.places;
+  if (outcome.held) {
+    line["compute_slice_s"] = outcome.held->compute_s;
+    line["memory_slice_s"] = outcome.held->memory_s;
+  }
+  if (outcome.energy_j) line["energy_j"] = *outcome.energy_j;
+  if (outcome.predicted) {
+    line["predicted_s"] = in_seconds(outcome.predicted->predicted);
+    line["seen_s"] = in_seconds(outcome.predicted->seen);
+  }
+  return line;
+}
+
+/// The columns of CSV: every key above.
+constexpr const char* csv_keys[] = {"job",
+                                    "end",
+                                    "kind",
+                                    "user",
+                                    "account",
+                                    "usable_after_s",
+                                    "promised_after_s",
+                                    "wait_s",
+                                    "turnaround_s",
+                                    "execution_s",
+                                    "bounded_slowdown",
+                                    "disruptions",
+                                    "places",
+                                    "compute_slice_s",
+                                    "memory_slice_s",
+                                    "energy_j",
+                                    "predicted_s",
+                                    "seen_s"};
+
+std::string csv_row(const Json& line, const std::optional<RunOfLine>& run) {
+  std::string row;
+  if (run && !run->option.empty()) row += fmt::format("{},", csv_cell(run->value));
+  if (run) row += fmt::format("{},{},", csv_cell(run->scheduler), run->seed);
+  for (const char* key : csv_keys) {
+    const auto found = line.find(key);
+    if (key != csv_keys[0]) row += ',';
+    if (found == line.end()) continue;
+    row += found->is_string() ? csv_cell(found->get<std::string>()) : found->dump();
+  }
+  return row + '\n';
 }
 
 }  // namespace
@@ -124,39 +192,32 @@ Json to_json(const std::vector<SliceShare>& shares, const char* key) {
   return all;
 }
 
+OutcomeForm form_of(std::string_view path) {
+  return path.ends_with(".csv") ? OutcomeForm::csv : OutcomeForm::json_lines;
+}
+
+void write_outcomes_header(std::ostream& out, const std::optional<RunOfLine>& run,
+                           OutcomeForm form) {
+  if (form == OutcomeForm::json_lines) return;
+  if (run && !run->option.empty()) out << run->option << ',';
+  if (run) out << "scheduler,seed,";
+  out << fmt::format("{}\n", fmt::join(csv_keys, ","));
+}
+
 void write_outcomes(std::ostream& out, const Workload& workload,
-                    const std::vector<JobOutcome>& outcomes, const std::optional<RunOfLine>& run) {
+                    const std::vector<JobOutcome>& outcomes, const std::optional<RunOfLine>& run,
+                    OutcomeForm form) {
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
-    const JobOutcome& outcome = outcomes[i];
-    Json line = Json::object();
-    if (run) line = {{"scheduler", run->scheduler}, {"seed", run->seed}};
-    line["job"] = workload.jobs[i].id;
-    line["end"] = name(outcome.end);
-    const JobKind kind = workload.kind_of(workload.jobs[i]);
-    if (kind != JobKind::batch) line["kind"] = words_of_job_kind[static_cast<std::size_t>(kind)];
-    if (const auto& user = user_of(workload, workload.jobs[i])) line["user"] = *user;
-    if (const auto& account = name_of(workload, workload.jobs[i], &JobDetails::account))
-      line["account"] = *account;
-    if (outcome.usable_after) line["usable_after_s"] = in_seconds(*outcome.usable_after);
-    if (outcome.promised_after) line["promised_after_s"] = in_seconds(*outcome.promised_after);
-    if (outcome.end == JobOutcome::End::finished && kind == JobKind::batch) {
-      line["wait_s"] = in_seconds(outcome.wait);
-      line["turnaround_s"] = in_seconds(outcome.turnaround);
-      line["execution_s"] = in_seconds(outcome.execution);
+    const Json line = outcome_json(workload, workload.jobs[i], outcomes[i]);
+    if (form == OutcomeForm::csv) {
+      out << csv_row(line, run);
+      continue;
     }
-    if (outcome.slowdown) line["bounded_slowdown"] = *outcome.slowdown;
-    line["disruptions"] = outcome.disruptions;
-    if (outcome.places > 1) line["places"] = outcome.places;
-    if (outcome.held) {
-      line["compute_slice_s"] = outcome.held->compute_s;
-      line["memory_slice_s"] = outcome.held->memory_s;
-    }
-    if (outcome.energy_j) line["energy_j"] = *outcome.energy_j;
-    if (outcome.predicted) {
-      line["predicted_s"] = in_seconds(outcome.predicted->predicted);
-      line["seen_s"] = in_seconds(outcome.predicted->seen);
-    }
-    out << line.dump() << '\n';
+    Json of_run = Json::object();
+    if (run && !run->option.empty()) of_run[std::string(run->option)] = run->value;
+    if (run) of_run.update({{"scheduler", run->scheduler}, {"seed", run->seed}});
+    of_run.update(line);
+    out << of_run.dump() << '\n';
   }
 }
 
@@ -175,7 +236,13 @@ Result<std::unique_ptr<OutcomeFiles>> OutcomeFiles::open(const std::string& path
   auto file = WholeFile::open(path);
   if (!file) return std::unexpected(file.error());
   files->file_ = std::move(*file);
+  files->form_ = form_of(path);
   return files;
+}
+
+void OutcomeFiles::begin(const std::string& option, const std::string& value) {
+  option_ = option;
+  value_ = value;
 }
 
 Result<void> OutcomeFiles::write(std::uint64_t seed, const std::vector<SchedulerSpec>& specs,
@@ -184,10 +251,14 @@ Result<void> OutcomeFiles::write(std::uint64_t seed, const std::vector<Scheduler
   for (std::size_t s = 0; s < specs.size(); ++s) {
     const std::string_view text = specs[s].text;
     if (file_ != nullptr) {
-      write_outcomes(file_->stream(), workload, by_scheduler[s], RunOfLine{text, seed});
+      const RunOfLine run{text, seed, option_, value_};
+      if (!std::exchange(begun_, true)) write_outcomes_header(file_->stream(), run, form_);
+      write_outcomes(file_->stream(), workload, by_scheduler[s], run, form_);
       continue;
     }
-    const auto path = std::filesystem::path(folder_) / file_name(seed, s, text);
+    const std::string swept =
+        option_.empty() ? std::string() : fmt::format("{}-{}-", option_, value_);
+    const auto path = std::filesystem::path(folder_) / file_name(swept, seed, s, text);
     const auto file = WholeFile::open(path.string());
     if (!file) return std::unexpected(file.error());
     write_outcomes((*file)->stream(), workload, by_scheduler[s]);

@@ -52,12 +52,22 @@ Json to_json(const std::vector<SliceShare>& shares, const char* key);
 struct RunOfLine {
   std::string_view scheduler;
   std::uint64_t seed = 0;
+  std::string_view option = {}, value = {};  // of a sweep, if there is one
 };
+
+/// What is written of each job: an object of JSON, or a row of CSV, which has a header.
+enum class OutcomeForm { json_lines, csv };
+/// CSV for a path that ends with .csv.
+[[nodiscard]] OutcomeForm form_of(std::string_view path);
 
 /// A line for each job, in the order of the workload.
 void write_outcomes(std::ostream& out, const Workload& workload,
                     const std::vector<JobOutcome>& outcomes,
-                    const std::optional<RunOfLine>& run = std::nullopt);
+                    const std::optional<RunOfLine>& run = std::nullopt,
+                    OutcomeForm form = OutcomeForm::json_lines);
+/// The header that rows of CSV need; nothing for JSON. `run`: of the first line, as above.
+void write_outcomes_header(std::ostream& out, const std::optional<RunOfLine>& run,
+                           OutcomeForm form);
 
 /// The outcomes of a comparison's runs: in one file, or in a folder as a file for each run.
 class OutcomeFiles {
@@ -65,6 +75,8 @@ class OutcomeFiles {
   /// `path` is that of a folder if there is one, or if it ends with a slash; it is made then.
   [[nodiscard]] static Result<std::unique_ptr<OutcomeFiles>> open(const std::string& path);
 
+  /// From now on, runs are of this value of a sweep.
+  void begin(const std::string& option, const std::string& value);
   /// Of one seed, by scheduler.
   [[nodiscard]] Result<void> write(std::uint64_t seed, const std::vector<SchedulerSpec>& specs,
                                    const Workload& workload,
@@ -75,6 +87,9 @@ class OutcomeFiles {
  private:
   std::string folder_;               // empty: there is one file
   std::unique_ptr<WholeFile> file_;  // that one
+  OutcomeForm form_ = OutcomeForm::json_lines;
+  bool begun_ = false;
+  std::string option_, value_;
 };
 
 }  // namespace cleave::cli

@@ -156,6 +156,7 @@ class RunFiles {
       auto file = WholeFile::open(options.outcomes);
       if (!file) return std::unexpected(file.error());
       outcomes_file_ = std::move(*file);
+      outcome_form_ = form_of(options.outcomes);
     }
     if (!options.events.empty()) {
       auto file = WholeFile::open(options.events);
@@ -199,7 +200,10 @@ class RunFiles {
   [[nodiscard]] Result<void> finish(const Workload& workload,
                                     const std::vector<JobOutcome>& outcomes) {
     if (trace_) trace_->finish();
-    if (outcomes_file_) write_outcomes(outcomes_file_->stream(), workload, outcomes);
+    if (outcomes_file_) {
+      write_outcomes_header(outcomes_file_->stream(), std::nullopt, outcome_form_);
+      write_outcomes(outcomes_file_->stream(), workload, outcomes, std::nullopt, outcome_form_);
+    }
     for (WholeFile* file : {log_file_.get(), trace_file_.get(), outcomes_file_.get()})
       if (file != nullptr)
         if (auto done = file->finish(); !done) return done;
@@ -208,6 +212,7 @@ class RunFiles {
 
  private:
   std::unique_ptr<WholeFile> log_file_, trace_file_, outcomes_file_;
+  OutcomeForm outcome_form_ = OutcomeForm::json_lines;
   std::optional<EventLog> log_;
   std::optional<TraceEvents> trace_;
   std::unique_ptr<WholeFile> report_file_;

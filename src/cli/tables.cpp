@@ -4,6 +4,7 @@
 #include "base/format.hpp"
 #include "cli/columns.hpp"
 #include "cli/command.hpp"
+#include "cli/say.hpp"
 #include "engine/scheduler.hpp"
 #include "forecast/memory/forecaster.hpp"
 #include "placement/policy.hpp"
@@ -50,17 +51,17 @@ Columns<Row> columns_of(std::string_view by_default) {
 template <class Row>
 void print_text(std::span<const Row> rows, const Listing& listing) {
   for (const Row& row : rows) {
-    fmt::print("{}{}\n    {}\n    from: {}\n", row.name,
-               row.name == listing.by_default ? " (default)" : "", row.summary, row.source);
-    if constexpr (std::is_same_v<Row, GeneratorRow>) fmt::print("    for: {}\n", row.fleet);
+    say("{}{}\n    {}\n    from: {}\n", row.name,
+        row.name == listing.by_default ? " (default)" : "", row.summary, row.source);
+    if constexpr (std::is_same_v<Row, GeneratorRow>) say("    for: {}\n", row.fleet);
     if constexpr (std::is_same_v<Row, SchedulerRow>)
-      fmt::print("    priority: {}\n", row.priority.empty() ? "not read" : row.priority);
+      say("    priority: {}\n", row.priority.empty() ? "not read" : row.priority);
     for (const OptionRow& option : row.options)
-      fmt::print("    {}={}  {}{}\n", option.name, option.values, option.help,
-                 option.otherwise.empty() ? "" : fmt::format(", default {}", option.otherwise));
-    fmt::print("\n");
+      say("    {}={}  {}{}\n", option.name, option.values, option.help,
+          option.otherwise.empty() ? "" : fmt::format(", default {}", option.otherwise));
+    say("\n");
   }
-  fmt::print("{}\n", listing.remark);
+  say("{}\n", listing.remark);
 }
 
 template <class Row>

@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <charconv>
 #include <concepts>
+#include <sstream>
 
 #include "base/format.hpp"
+#include "base/terminal.hpp"
 #include "base/text.hpp"
+#include "manual/help_text.hpp"
 #include "manual/wrong_line.hpp"
 
 namespace cleave {
@@ -236,7 +239,9 @@ std::optional<LineEnd> CommandLine::parse(int argc, const char* const* argv) {
     return std::nullopt;
   } catch (const CLI::ParseError& stop) {
     if (stop.get_exit_code() != 0) return LineEnd{wrong_line(*given_, stop)};
-    given_->exit(stop);  // prints what was asked for
+    std::ostringstream asked_for, errors;
+    given_->exit(stop, asked_for, errors);
+    fmt::print("{}", fitted_help(asked_for.str(), terminal_width()));
     return LineEnd{};
   }
 }

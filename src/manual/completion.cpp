@@ -68,29 +68,55 @@ bool takes_jobs(const CommandNode& node) {
   });
 }
 
+/// Where the word begins that is being completed: behind --option=, and behind the last comma of a
+/// list. Bash takes words apart at : and =, so that only what comes behind these is answered.
+constexpr std::string_view bash_words = R"(
+  # One of the words, behind the last comma of a list.
+  _{0}_list() {{
+    local there=; [[ $cur == *,* ]] && there=${{cur%,*}},
+    COMPREPLY=($(compgen -P "$before$there" -W "$1" -- "${{cur##*,}}"))
+  }}
+  local cur=${{COMP_WORDS[COMP_CWORD]}} prev=${{COMP_WORDS[COMP_CWORD-1]}} at={0} i before= whole
+  if [[ -n $COMP_LINE ]]; then
+    whole=${{COMP_LINE:0:COMP_POINT}}; cur=${{whole##*[[:space:]]}}; whole=${{whole%"$cur"}}
+    whole=${{whole%"${{whole##*[![:space:]]}}"}}; prev=${{whole##*[[:space:]]}}; whole=$cur
+    [[ $cur == --*=* ]] && prev=${{cur%%=*}} before=${{cur%%=*}}= cur=${{cur#*=}}
+  fi
+)";
+
 std::string for_bash(const CommandNode& root, NamesFor names_for) {
   const auto nodes = all_commands(root);
   std::string text = fmt::format(
       "# Completion of {0} for bash: source this, or put it into bash-completion's folder.\n_{0}() "
-      "{{\n"
-      "  local cur=${{COMP_WORDS[COMP_CWORD]}} prev=${{COMP_WORDS[COMP_CWORD-1]}} at={0} i\n"
+      "{{",
+      root.name);
+  text += fmt::format(fmt::runtime(bash_words), root.name);
+  text += fmt::format(
       "  COMPREPLY=()\n"
       "  for ((i = 1; i < COMP_CWORD; i++)); do\n"
       "    # Behind -- stands another program's command.\n"
       "    if [[ ${{COMP_WORDS[i]}} == -- ]]; then COMPREPLY=($(compgen -c -- \"$cur\")); return; "
       "fi\n"
-      "    case \"$at ${{COMP_WORDS[i]}}\" in\n      {1}) at=\"$at ${{COMP_WORDS[i]}}\" ;;\n    "
+      "    case \"$at ${{COMP_WORDS[i]}}\" in\n      {0}) at=\"$at ${{COMP_WORDS[i]}}\" ;;\n    "
       "esac\n  "
       "done\n"
+      "  _{1}_words\n"
+      "  # Bash has the part up to the last : or = already.\n"
+      "  [[ $whole == *[:=]* ]] && "
+      "COMPREPLY=(\"${{COMPREPLY[@]#\"${{whole%\"${{whole##*[:=]}}\"}}\"}}\")\n"
+      "  [[ ${{#COMPREPLY[@]}} == 1 && ${{COMPREPLY[0]}} == *[:=] ]] && compopt -o nospace "
+      "2>/dev/null\n"
+      "  return 0\n"
+      "}}\n"
+      "_{1}_words() {{\n"
       "  case \"$at $prev\" in\n",
-      root.name, known_paths(nodes, "|"));
-  text += value_rows(nodes, names_for, [](const std::string& places, const std::string& choices) {
-    return fmt::format("    {}) COMPREPLY=($(compgen -W '{}' -- \"$cur\")); return ;;\n", places,
-                       choices);
+      known_paths(nodes, "|"), root.name);
+  text += value_rows(nodes, names_for, [&](const std::string& places, const std::string& choices) {
+    return fmt::format("    {}) _{}_list '{}'; return ;;\n", places, root.name, choices);
   });
   text += "  esac\n  case \"$at\" in\n";
   for (const CommandNode* node : nodes) {
-    text += fmt::format("    '{}') COMPREPLY=($(compgen -W '{}' -- \"$cur\"))", node->path,
+    text += fmt::format("    '{}') _{}_list '{}'", node->path, root.name,
                         words(words_at(*node, names_for)));
     if (takes_jobs(*node))
       text += fmt::format(
@@ -114,8 +140,10 @@ std::string for_zsh(const CommandNode& root, NamesFor names_for) {
       "  case \"$at $words[CURRENT-1]\" in\n",
       root.name, known_paths(nodes, "|"));
   text += value_rows(nodes, names_for, [](const std::string& places, const std::string& choices) {
+    // Behind the last comma of a list.
     return choices.empty() ? fmt::format("    ({}) _files; return ;;\n", places)
-                           : fmt::format("    ({}) compadd -- {}; return ;;\n", places, choices);
+                           : fmt::format("    ({}) compset -P '*,'; compadd -- {}; return ;;\n",
+                                         places, choices);
   });
   text += "  esac\n  case \"$at\" in\n";
   for (const CommandNode* node : nodes) {
@@ -143,7 +171,11 @@ std::string for_fish(const CommandNode& root, NamesFor names_for) {
       "# Completion of {0} for fish: put it into ~/.config/fish/completions/{0}.fish\n"
       "function __{0}_at\n  set -l at {0}\n  for word in (commandline -opc)[2..-1]\n"
       "    switch \"$at $word\"\n      case {1}\n        set at \"$at $word\"\n    end\n  end\n"
-      "  test \"$at\" = \"$argv[1]\"\nend\n",
+      "  test \"$at\" = \"$argv[1]\"\nend\n"
+      "# The words behind what is there of a list, up to its last comma.\n"
+      "function __{0}_list\n  set -l there (commandline -ct | string match -r "
+      "'^(?:--[^=]*=)?(.*,)')\n"
+      "  for word in $argv\n    echo \"$there[2]$word\"\n  end\nend\n",
       root.name, known_paths(nodes, " "));
   for (const CommandNode* node : nodes) {
     const std::string here =
@@ -163,7 +195,10 @@ std::string for_fish(const CommandNode& root, NamesFor names_for) {
                                        : fmt::format(" -s {}", name.substr(1));
       const std::string choices = words(choices_of(option, names_for));
       if (!option.value.empty())
-        line += choices.empty() ? " -r" : fmt::format(" -x -a {}", in_quotes(choices));
+        line += choices.empty()
+                    ? " -r"
+                    : fmt::format(" -x -a {}",
+                                  in_quotes(fmt::format("(__{}_list {})", root.name, choices)));
       text += fmt::format("{} -d {}\n", line, in_quotes(option.description));
     }
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <set>
 
 #include "base/format.hpp"
@@ -131,8 +132,7 @@ std::vector<std::size_t> distinct(std::span<const SeedRuns> seeds) {
   for (std::size_t i = 0; i < seeds.size(); ++i) {
     std::vector<Value> all;
     for (std::size_t s = 0; s < seeds[i].runs.size(); ++s)
-      for (const Figure& figure : figures())
-        all.push_back(figure.of(seeds[i].runs[s], seeds[i].common.schedulers[s]));
+      std::ranges::copy(figures_of(seeds[i], s), std::back_inserter(all));
     if (seen.insert(std::move(all)).second) kept.push_back(i);
   }
   return kept;
@@ -255,6 +255,19 @@ double sign_test(std::size_t lower, std::size_t higher) {
 
 bool RunComparison::same_jobs_always() const {
   return std::ranges::all_of(same_jobs, [](bool same) { return same; });
+}
+
+std::vector<std::string_view> compared_figures() {
+  std::vector<std::string_view> names;
+  for (const Figure& figure : figures()) names.push_back(figure.name);
+  return names;
+}
+
+std::vector<std::optional<double>> figures_of(const SeedRuns& seed, std::size_t scheduler) {
+  std::vector<std::optional<double>> values;
+  for (const Figure& figure : figures())
+    values.push_back(figure.of(seed.runs[scheduler], seed.common.schedulers[scheduler]));
+  return values;
 }
 
 RunComparison compare(std::span<const SeedRuns> seeds) {

@@ -100,6 +100,10 @@ struct RunComparison {
   [[nodiscard]] bool same_jobs_always() const;
 };
 
+/// The names of the figures that are compared, and one scheduler's with one seed, in that order.
+std::vector<std::string_view> compared_figures();
+std::vector<std::optional<double>> figures_of(const SeedRuns& seed, std::size_t scheduler);
+
 /// Every seed has a run of every scheduler, and there is at least one of each.
 RunComparison compare(std::span<const SeedRuns> seeds);
 

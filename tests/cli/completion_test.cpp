@@ -56,6 +56,39 @@ TEST(Completion, OfBashKnowsCommandsOptionsAndValues) {
   EXPECT_TRUE(completed("cleave show --js", 2).contains("--json"));
 }
 
+/// The same of a line as it was typed, where bash takes words apart at : and =.
+std::set<std::string> completed_line(const std::string& line) {
+  const Outcome offered = shell(
+      fmt::format("bash --norc -c 'source <(cleave completion bash); COMP_LINE=\"{}\"; "
+                  "COMP_POINT=${{#COMP_LINE}}; "
+                  "COMP_WORDS=($COMP_LINE); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); _cleave; "
+                  "printf \"%s\\n\" \"${{COMPREPLY[@]}}\"'",
+                  line));
+  EXPECT_EQ(offered.err, "");
+  std::set<std::string> set;
+  std::istringstream lines(offered.out);
+  for (std::string each; std::getline(lines, each);)
+    if (!each.empty()) set.insert(each);
+  return set;
+}
+
+TEST(Completion, OfBashGoesOnBehindCommasAndColons) {
+  if (!there_is("bash")) GTEST_SKIP() << "there is no bash";
+  using Words = std::set<std::string>;
+  EXPECT_TRUE(
+      completed_line("cleave compare --schedulers full-gpu,onl").contains("full-gpu,online"));
+  EXPECT_EQ(completed_line("cleave compare --schedulers full-gpu,online:polic"), Words{"policy="})
+      << "bash has the rest already";
+  EXPECT_EQ(completed_line("cleave simulate --scheduler online:load=mem"), Words{"memory"});
+  EXPECT_TRUE(completed_line("cleave gpu A100-4").contains("A100-40GB"));
+  EXPECT_TRUE(completed_line("cleave compare --fleet 4xA3").contains("4xA30-24GB"));
+  EXPECT_TRUE(completed_line("cleave submit --profile 3g.2").contains("3g.20gb"));
+  EXPECT_TRUE(completed_line("cleave compare --profiles 1g.5gb,2g.1").contains("1g.5gb,2g.10gb"));
+  EXPECT_TRUE(completed_line("cleave ps --columns job,wh").contains("job,where"));
+  EXPECT_EQ(completed_line("cleave compare --trace phil"), Words{"philly:"});
+  EXPECT_EQ(completed_line("cleave compare --generate=lab-d"), Words{"lab-day"});
+}
+
 TEST(Completion, OfOtherShellsIsUnderstoodByThem) {
   EXPECT_NE(shell("cleave completion fish").out.find("complete -c cleave"), std::string::npos);
   EXPECT_EQ(shell("cleave completion zsh").out.find("#compdef cleave\n"), 0U);

@@ -808,5 +808,58 @@ TEST(Top, ShowsTheLayoutAndTheJobs) {
   EXPECT_EQ(screen.exit_code, 0);
 }
 
+/// What a terminal is given back with: cursor and first screen.
+constexpr const char* given_back = "\x1b[?25h\x1b[?1049l";
+
+TEST(Top, HasKeys) {
+  StubWorld world;
+  world.put(restless());
+  Terminal screen(world.command("top --every 60"), 80, 24);
+  ASSERT_TRUE(screen.shows("? help")) << screen.seen();
+  screen.type("?");
+  EXPECT_TRUE(screen.shows("page up, page down")) << screen.seen();
+  screen.type("x/zzz");
+  EXPECT_TRUE(screen.shows("/zzz_")) << screen.seen();
+  screen.type("\r");
+  EXPECT_TRUE(screen.shows("with 'zzz'")) << screen.seen();
+  screen.type("s");
+  EXPECT_TRUE(screen.shows("by time")) << screen.seen();
+  EXPECT_EQ(screen.seen().find("\r\n/zzz\r\n"), std::string::npos) << "keys are not echoed";
+  screen.type("q");
+  EXPECT_TRUE(screen.rest().ends_with(given_back));
+  EXPECT_EQ(screen.exit_code, 0);
+}
+
+TEST(Top, GivesTheTerminalBackOnEachWayOut) {
+  StubWorld world;
+  for (const int signal : {SIGTERM, SIGHUP, SIGINT}) {
+    Terminal screen(world.command("top --every 60"), 80, 24);
+    ASSERT_TRUE(screen.shows("? help")) << screen.seen();
+    ::kill(screen.pid(), signal);
+    EXPECT_TRUE(screen.rest().ends_with(given_back)) << signal;
+    EXPECT_EQ(screen.exit_code, 0);
+  }
+}
+
+TEST(Top, StopsAndGoesOn) {
+  StubWorld world;
+  Terminal screen("sh -c 'set -m; env " + world.command("top --every 60") +
+                      "; stty -a | grep -o \"[-]*icanon\\|[-]*echo \" | tr -d \"\\n\"; "
+                      "echo was stopped; fg > /dev/null; echo is over; stty -a'",
+                  80, 24);
+  ASSERT_TRUE(screen.shows("? help")) << screen.seen();
+  screen.type("\x1a");
+  ASSERT_TRUE(screen.shows("icanonecho was stopped")) << screen.seen();
+  EXPECT_NE(screen.seen().find(given_back), std::string::npos);
+  const std::size_t before = screen.seen().size();
+  screen.type("?");
+  EXPECT_TRUE(screen.shows("page up, page down")) << screen.seen();
+  EXPECT_NE(screen.seen().find("\x1b[?1049h", before - 40), std::string::npos) << "its own screen";
+  screen.type("q");
+  const std::string all = screen.rest();
+  EXPECT_NE(all.find("is over"), std::string::npos);
+  EXPECT_EQ(all.find("-icanon"), std::string::npos) << all;
+}
+
 }  // namespace
 }  // namespace cleave

@@ -48,12 +48,16 @@ void add_help(const std::string& command, std::vector<ShownText>& texts) {
   texts.push_back({command + " --help", help, true});
   const std::string page = "cleave man" + command.substr(std::string_view("cleave").size());
   texts.push_back({page, unmarked(printed(page)), true});
-  const std::size_t list = help.find("\nCommands:\n");
-  if (list == std::string::npos) return;
-  std::stringstream stream(help.substr(list + std::string_view("\nCommands:\n").size()));
-  for (std::string line; std::getline(stream, line) && !line.empty();)
-    if (line.starts_with("  ") && line[2] != ' ')
-      add_help(command + " " + line.substr(2, line.find(' ', 2) - 2), texts);
+  // Commands stand below headings of their own; options begin with a dash, arguments are capitals.
+  std::stringstream stream(help);
+  std::string heading;
+  for (std::string line; std::getline(stream, line);) {
+    if (!line.empty() && line.front() != ' ' && line.ends_with(':')) heading = line;
+    if (heading.empty() || heading == "Example:" || !line.starts_with("  ") || line.size() < 3 ||
+        !std::islower(static_cast<unsigned char>(line[2])))
+      continue;
+    add_help(command + " " + line.substr(2, line.find(' ', 2) - 2), texts);
+  }
 }
 
 const std::vector<ShownText>& all_texts() {

@@ -1,5 +1,6 @@
-// The laws of scheduling, for every scheduler of the table, under random fleets, jobs, options and
-// faults. In a third of the scenarios there are jobs of several places and of whole GPUs.
+// The laws of scheduling, for every scheduler of the table and the one of examples/scheduler, under
+// random fleets, jobs, options and faults. In a third of the scenarios there are jobs of several
+// places and of whole GPUs.
 //
 // CLEAVE_LAW_EVENTS is the number of events (arrivals and ends of jobs) for each scheduler; default
 // 400,000, an eighth for schedulers that search, and a twentieth of that in builds without
@@ -13,6 +14,7 @@
 #include <cstdlib>
 #include <map>
 
+#include "../../examples/scheduler/shortest_first.hpp"
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "kinds_scenario.hpp"
@@ -28,13 +30,20 @@ std::uint64_t setting(const char* name, std::uint64_t otherwise) {
 }
 
 std::uint64_t events_of(const SchedulerRow& row) {
-  const bool searches = row.name == "dyna-p" || row.name == "oracle";
+  const bool searches = row.name == "dyna-p" || row.name == "oracle" || &row == &shortest_first;
   const std::uint64_t all = searches ? 50'000 : 400'000;
 #ifdef NDEBUG
   return setting("CLEAVE_LAW_EVENTS", all);
 #else
   return setting("CLEAVE_LAW_EVENTS", all / 20);
 #endif
+}
+
+/// As parse_scheduler, for this row.
+Result<SchedulerSpec> spec_of(const SchedulerRow& row, const std::string& text) {
+  auto read = read_spec(std::span(&row, 1), text, "scheduler");
+  if (!read) return std::unexpected(read.error());
+  return SchedulerSpec{read->row, std::move(read->options), text};
 }
 
 /// Writes down everything observable of a run.
@@ -154,7 +163,7 @@ TEST_P(Laws, Hold) {
     const Scenario scenario = scenario_of(seed, setting("CLEAVE_LAW_JOBS", 600));
     const std::string text = random_spec(row, seed);
     SCOPED_TRACE(fmt::format("CLEAVE_LAW_SEED={} {}", seed, text));
-    const auto spec = parse_scheduler(text);
+    const auto spec = spec_of(row, text);
     ASSERT_TRUE(spec) << spec.error().text();
     seen += run(scenario, *spec);
     if (seed % 4 == 0) {
@@ -179,7 +188,7 @@ TEST_P(Laws, HoldWithServicesAndLeases) {
     add_kinds(scenario, seed);
     const std::string text = random_spec(row, seed);
     SCOPED_TRACE(fmt::format("CLEAVE_LAW_SEED={} {}", seed, text));
-    const auto spec = parse_scheduler(text);
+    const auto spec = spec_of(row, text);
     ASSERT_TRUE(spec) << spec.error().text();
     seen += run(scenario, *spec, true);
     if (seed % 8 != 0) continue;
@@ -281,6 +290,7 @@ TEST(Scenarios, HoldWhatTheyPromise) {
 std::vector<const SchedulerRow*> all_schedulers() {
   std::vector<const SchedulerRow*> rows;
   for (const SchedulerRow& row : schedulers()) rows.push_back(&row);
+  rows.push_back(&shortest_first);
   return rows;
 }
 

@@ -362,6 +362,7 @@ constexpr FurtherValue further[] = {
     {"oracle", "w", "auto|1|2|4"},
     {"oracle", "window", "all|auto|3|16"},
     {"oracle", "overtakes", "auto|any|0|1|10"},
+    {"shortest-first", "longest-wait", "0|60|3600|1000000"},
     {"oracle", "alpha", "0|5"},
     {"oracle", "beta", "0|1000|1000000"},
     {"oracle", "penalty", "0|100"},

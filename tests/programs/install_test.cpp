@@ -173,6 +173,22 @@ TEST_F(Installed, AProgramIsBuiltWithTheLibrary) {
   EXPECT_NE(ran.out.find("adaptive  200 jobs"), std::string::npos) << ran.out;
 }
 
+/// The skeleton of docs/extend.md.
+TEST_F(Installed, ASchedulerIsBuiltWithTheLibrary) {
+  if (shell("command -v pkg-config && command -v c++").exit_code != 0)
+    GTEST_SKIP() << "there is no pkg-config or no compiler here";
+  const Outcome built =
+      shell("cd '" + root() + "' && PKG_CONFIG_PATH='" + below("lib/pkgconfig").string() +
+            "' && export PKG_CONFIG_PATH && c++ -std=c++23 "
+            "opt/cleave/share/doc/libcleave-dev/examples/scheduler/*.cpp "
+            "$(pkg-config --cflags --libs cleave) -o try-scheduler");
+  ASSERT_EQ(built.exit_code, 0) << built.err;
+  const Outcome ran = shell("'" + root() + "/try-scheduler' :longest-wait=60");
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_NE(ran.out.find("shortest-first:longest-wait=60"), std::string::npos) << ran.out;
+  EXPECT_NE(shell("'" + root() + "/try-scheduler' :longest-wait=soon").exit_code, 0);
+}
+
 /// The daemon needs its supervisor beside it and the simulated NVML in ../lib.
 TEST_F(Installed, ADaemonRunsAJob) {
   const Outcome said =

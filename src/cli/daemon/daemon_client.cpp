@@ -148,6 +148,13 @@ int exit_code_of(const ApiJob& job) {
 }
 
 std::string end_in_words(const ApiJob& job) {
+  constexpr std::string_view cancelled = "cancelled ";  // "by user ada"
+  if (job.state == "cancelled" && job.reason.starts_with(cancelled)) {
+    const std::string code = exit_code_text(job.exit_code, job.reason);
+    return fmt::format("job {} was cancelled {}{}", job.id,
+                       visible(job.reason.substr(cancelled.size())),
+                       code.empty() ? "" : fmt::format(" ({})", code));
+  }
   std::string text =
       fmt::format("job {} {}", job.id, job.state == "cancelled" ? "was cancelled" : job.state);
   if (const std::string code = exit_code_text(job.exit_code, job.reason); !code.empty())

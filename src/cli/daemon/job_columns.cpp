@@ -141,7 +141,7 @@ std::string jobs_table(std::span<const ApiJob> jobs, const JobsView& view) {
     }
     table.add(std::move(row));
   }
-  return fitted(table.text(), view.width);
+  return fitted(table.text(0), view.width);
 }
 
 void sort_for_people(std::vector<ApiJob>& jobs) {

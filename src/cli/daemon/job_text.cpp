@@ -1,8 +1,5 @@
 #include "cli/daemon/job_text.hpp"
 
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <ctime>
 
@@ -98,7 +95,7 @@ std::string processes_table(const ApiJob& job, std::size_t width) {
                             code);
        }}};
   columns.insert(columns.end(), others.begin(), others.end());
-  return fitted(text_rows(columns, job.processes), width);
+  return fitted(text_rows(columns, job.processes, 0), width);
 }
 
 std::string picture(const ApiGpu& gpu) {
@@ -153,25 +150,7 @@ std::string gpus_table(std::span<const ApiGpu> gpus, std::size_t width) {
        }},
       {text_only, "jobs", jobs_on},
       {text_only, "state", state_text}};
-  return fitted(text_rows(columns, gpus), width);
-}
-
-namespace {
-
-struct winsize size_of_terminal() {
-  struct winsize size {};
-  if (::isatty(STDOUT_FILENO) != 1 || ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return {};
-  return size;
-}
-
-}  // namespace
-
-std::size_t terminal_width() {
-  return size_of_terminal().ws_col;
-}
-
-std::size_t terminal_height() {
-  return size_of_terminal().ws_row;
+  return fitted(text_rows(columns, gpus, 0), width);
 }
 
 }  // namespace cleave::cli

@@ -35,8 +35,4 @@ namespace cleave::cli {
 /// Of one GPU; the layout's own notation where its model is not known.
 [[nodiscard]] std::string picture(const ApiGpu& gpu);
 
-/// Columns of the terminal that standard output is; 0 where it is none.
-[[nodiscard]] std::size_t terminal_width();
-[[nodiscard]] std::size_t terminal_height();
-
 }  // namespace cleave::cli

@@ -8,6 +8,7 @@
 #include "api/job_list.hpp"
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "base/terminal.hpp"
 #include "base/terminal_text.hpp"
 #include "base/text.hpp"
 #include "cli/daemon/daemon_client.hpp"

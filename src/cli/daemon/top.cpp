@@ -7,13 +7,15 @@
 
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "base/terminal.hpp"
 #include "base/terminal_text.hpp"
 #include "base/text.hpp"
 #include "cli/daemon/daemon_client.hpp"
 #include "cli/daemon/job_columns.hpp"
 #include "cli/daemon/job_text.hpp"
+#include "cli/daemon/top_terminal.hpp"
+#include "cli/daemon/top_view.hpp"
 #include "cli/interrupts.hpp"
-#include "cli/table.hpp"
 
 namespace cleave::cli {
 
@@ -43,38 +45,27 @@ Result<Look> look(ApiClient& daemon, const Options& options) {
   return Look{*status, *gpus, *jobs};
 }
 
-std::string heading(const ApiStatus& status, Instant now) {
-  std::string text =
-      fmt::format("cleaved {}{}", visible(status.version), status.simulated ? ", simulated" : "");
-  if (!status.scheduler.empty()) text += fmt::format(", scheduler {}", visible(status.scheduler));
-  if (status.started_at)
-    text += fmt::format(", up {}", human(std::max(now - *status.started_at, Duration{})));
-  text += fmt::format("\n{} running, {} starting, {} stopping, {} waiting{}\n", status.jobs.running,
-                      status.jobs.starting, status.jobs.stopping, status.jobs.queued,
-                      status.paused ? "; PAUSED, no jobs are started" : "");
-  for (const ApiPredictionErrors& each : status.predictions)
-    if (!each.by)
-      text += fmt::format("predicted times of {}: median error {:.1f} %, 90 % within {:.1f} %\n",
-                          counted(static_cast<std::size_t>(each.count), "finished job"),
-                          100 * each.median, 100 * each.p90);
-  for (const std::string& trouble : status.troubles)
-    text += fmt::format("trouble: {}\n", visible(trouble));
-  return text;
-}
-
-Result<std::string> screen_of(const Look& seen, bool with_user, std::size_t width) {
-  const auto status = read_status(seen.status, "the daemon's answer");
+Result<TopData> read(const Look& seen, bool with_user) {
+  auto status = read_status(seen.status, "the daemon's answer");
   if (!status) return std::unexpected(status.error());
-  const auto gpus = read_gpus(seen.gpus, "the daemon's answer");
+  auto gpus = read_gpus(seen.gpus, "the daemon's answer");
   if (!gpus) return std::unexpected(gpus.error());
   auto jobs = read_jobs(Json{{"jobs", seen.jobs}}, "the daemon's answer");
   if (!jobs) return std::unexpected(jobs.error());
-  const Instant now = std::chrono::system_clock::now();
-  std::string text = fmt::format("{}\n{}", heading(*status, now), gpus_table(*gpus, width));
-  if (std::ranges::any_of(*gpus, &ApiGpu::mig))
+  return TopData{*std::move(status), *std::move(gpus), *std::move(jobs),
+                 std::chrono::system_clock::now(), with_user};
+}
+
+Result<std::string> screen_of(const Look& seen, bool with_user, std::size_t width) {
+  auto data = read(seen, with_user);
+  if (!data) return std::unexpected(data.error());
+  std::string text = fmt::format("{}\n{}", fitted(top_heading(data->status, data->now), width),
+                                 gpus_table(data->gpus, width));
+  if (std::ranges::any_of(data->gpus, &ApiGpu::mig))
     text += "a letter is an instance: A in use, a idle; # is not Cleave's, . is free\n";
-  sort_for_people(*jobs);
-  if (!jobs->empty()) text += fmt::format("\n{}", jobs_table(*jobs, {now, width, with_user, {}}));
+  sort_for_people(data->jobs);
+  if (!data->jobs.empty())
+    text += fmt::format("\n{}", jobs_table(data->jobs, {data->now, width, with_user, {}}));
   return text;
 }
 
@@ -94,33 +85,54 @@ void pause_for(double seconds) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
 }
 
-/// The terminal's other screen, so that what stood there comes back.
-class OtherScreen {
- public:
-  OtherScreen() { fmt::print("\x1b[?1049h\x1b[?25l"); }
-  ~OtherScreen() {
-    try {
-      fmt::print("\x1b[?25h\x1b[?1049l");
-      std::fflush(stdout);
-    } catch (const std::exception&) {
-      // The terminal is gone.
-    }
-  }
-  OtherScreen(const OtherScreen&) = delete;
-  OtherScreen& operator=(const OtherScreen&) = delete;
-
-  static void show(const std::string& text) {
-    std::string screen = "\x1b[H";
-    const std::size_t height = terminal_height(), width = terminal_width();
-    std::size_t lines = 0;
-    for (const std::string_view line : split(trimmed(text), '\n')) {
-      if (height > 0 && ++lines >= height) break;
-      screen += fmt::format("{}\x1b[K\n", width > 0 ? cut_to(line, width) : std::string(line));
-    }
-    fmt::print("{}\x1b[J", screen);
+/// Lines of JSON until a signal comes.
+Result<int> follow_json(ApiClient& daemon, const Options& options) {
+  Result<std::string> text = shown_once(daemon, options);
+  while (Interrupts::came() == 0) {
+    if (!text && !daemon.unreachable() && !daemon.stopped()) return std::unexpected(text.error());
+    if (text) fmt::print("{}", *text);
     std::fflush(stdout);
+    pause_for(options.every);
+    if (Interrupts::came() == 0) text = shown_once(daemon, options);
   }
-};
+  return 0;
+}
+
+/// The newest data; while the daemon cannot be reached, the last ones, which say so.
+Result<TopData> refreshed(ApiClient& daemon, const Options& options, TopData last) {
+  const auto seen = look(daemon, options);
+  if (seen) return read(*seen, !options.user.empty());
+  if (!daemon.unreachable() && !daemon.stopped()) return std::unexpected(seen.error());
+  last.trouble = seen.error().text();
+  return last;
+}
+
+Result<int> follow_on_screen(ApiClient& daemon, const Options& options) {
+  using Clock = std::chrono::steady_clock;
+  // Before the screen is taken, so that an error at the start stays visible.
+  const auto first = look(daemon, options);
+  if (!first) return std::unexpected(first.error());
+  auto data = read(*first, !options.user.empty());
+  if (!data) return std::unexpected(data.error());
+  TopTerminal terminal;
+  TopState state;
+  std::string bytes;
+  auto due = Clock::now() + std::chrono::duration<double>(options.every);
+  while (Interrupts::came() == 0 && !state.ends) {
+    const ScreenSize size{terminal_width(), terminal_height()};
+    terminal.show(top_screen(state, *data, size));
+    const double left = std::chrono::duration<double>(due - Clock::now()).count();
+    const std::string typed = terminal.typed_within(std::max(left, 0.0));
+    bytes += typed;
+    for (const Key key : take_keys(bytes, typed.size() == 1))
+      state = after_key(std::move(state), key, *data, size);
+    if (Interrupts::came() != 0 || state.ends || Clock::now() < due) continue;
+    due = Clock::now() + std::chrono::duration<double>(options.every);
+    data = refreshed(daemon, options, *std::move(data));
+    if (!data) return std::unexpected(data.error());
+  }
+  return 0;
+}
 
 Result<int> top(const Options& options) {
   const bool refreshes = !options.once && (options.json || ::isatty(STDOUT_FILENO) == 1);
@@ -135,23 +147,7 @@ Result<int> top(const Options& options) {
   const Interrupts interrupts(Interrupts::Waiting::ends);
   auto daemon = open_daemon(options, [] { return Interrupts::came() != 0; });
   if (!daemon) return std::unexpected(daemon.error());
-  // Before the screen is taken, so that an error at the start stays visible.
-  auto text = shown_once(*daemon, options);
-  if (!text) return std::unexpected(text.error());
-  std::optional<OtherScreen> screen;
-  if (!options.json) screen.emplace();
-  while (Interrupts::came() == 0) {
-    if (!text && !daemon->unreachable() && !daemon->stopped()) return std::unexpected(text.error());
-    if (screen) {
-      OtherScreen::show(text ? *text : text.error().text());
-    } else if (text) {
-      fmt::print("{}", *text);
-      std::fflush(stdout);
-    }
-    pause_for(options.every);
-    if (Interrupts::came() == 0) text = shown_once(*daemon, options);
-  }
-  return 0;
+  return options.json ? follow_json(*daemon, options) : follow_on_screen(*daemon, options);
 }
 
 }  // namespace
@@ -159,7 +155,7 @@ Result<int> top(const Options& options) {
 void add_top(CommandLine& program, Run& run) {
   const auto [command, options] =
       add_command(program, run, "top",
-                  "Show GPUs, a picture of their instances, and jobs, refreshed until Ctrl-C",
+                  "Show GPUs, their instances and jobs, refreshed; ? lists the keys, q quits",
                   "cleave top", top);
   command->add_flag("--once", options.once,
                     "Print once and exit; the default where there is no terminal");

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "api/usage_documents.hpp"
+#include "base/csv.hpp"
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/terminal_text.hpp"
@@ -62,14 +63,6 @@ Columns<U> columns_of(const std::vector<UsageBy>& by, bool every) {
                            {"energy_kwh", "kWh", &U::energy_kwh, decimals(3)}};
   columns.insert(columns.end(), sums.begin(), sums.end());
   return columns;
-}
-
-/// Cells that need it stand in quotes.
-std::string csv_cell(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
 }
 
 std::string csv_text(const std::vector<UsageBy>& by, const std::vector<U>& rows) {

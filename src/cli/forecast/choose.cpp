@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/forecast/profiles.hpp"
+#include "cli/say.hpp"
 #include "cli/table.hpp"
 #include "placement/admission.hpp"
 
@@ -91,8 +92,8 @@ Result<std::optional<std::int64_t>> gpus_for(const BatchQuestion& question, cons
 
 void print_job(const BatchQuestion& question, const ChoiceJob& job,
                const PartitionChoice<ExactNumber>& choice) {
-  fmt::print("{}: {} with batch {}{}\n", shown(job.id), shown(job.application), job.batch,
-             job.deadline ? fmt::format(", deadline {}", *job.deadline) : "");
+  say("{}: {} with batch {}{}\n", shown(job.id), shown(job.application), job.batch,
+      job.deadline ? fmt::format(", deadline {}", *job.deadline) : "");
   Table table({"partition", "slices", "latency gain", "throughput gain", "weight", ""});
   for (std::size_t i = 0; i < question.partitions.size(); ++i) {
     const auto& partition = question.partitions[i];
@@ -108,14 +109,13 @@ void print_job(const BatchQuestion& question, const ChoiceJob& job,
                    one.reason == Exclusion::memory ? "does not fit, or not measured with this batch"
                                                    : "misses the deadline"});
   }
-  fmt::print("{}", table.text());
+  say("{}", table.text());
   const bool nowhere =
       choice.edges.empty() && std::ranges::all_of(choice.excluded, [](const auto& one) {
         return one.reason == Exclusion::memory;
       });
-  if (nowhere)
-    fmt::print("None of them is known to hold {} with this batch.\n", shown(job.application));
-  fmt::print("\n");
+  if (nowhere) say("None of them is known to hold {} with this batch.\n", shown(job.application));
+  say("\n");
 }
 
 void print_text(const BatchQuestion& question, const Choices& choices,
@@ -130,11 +130,10 @@ void print_text(const BatchQuestion& question, const Choices& choices,
     slices += count * question.partitions[partition].slices;
     placed += count;
   }
-  fmt::print("lambda {}, margin {}: {} of {} have a partition{}{}", question.weighing.lambda,
-             question.weighing.margin, placed, counted(choices.size(), "job"),
-             parts.empty() ? "" : ": ", fmt::join(parts, ", "));
-  fmt::print(
-      "; {} compute slices together{}\n", slices,
+  say("lambda {}, margin {}: {} of {} have a partition{}{}", question.weighing.lambda,
+      question.weighing.margin, placed, counted(choices.size(), "job"), parts.empty() ? "" : ": ",
+      fmt::join(parts, ", "));
+  say("; {} compute slices together{}\n", slices,
       gpus && *gpus > 0 ? fmt::format("; {} empty {} hold them at once", *gpus, model->key) : "");
 }
 

@@ -6,6 +6,7 @@
 #include "cli/columns.hpp"
 #include "cli/command.hpp"
 #include "cli/forecast/model_input.hpp"
+#include "cli/say.hpp"
 #include "forecast/shape/model_memory.hpp"
 
 namespace cleave::cli {
@@ -247,18 +248,16 @@ void print_text(const Options& options, const Answer& answer) {
   for (const MemoryPart& part : forecast.parts)
     if (part.bytes > 0) table.add(cells(part_columns, part));
   table.add({"together", fmt::format("{:.1f}", in_mib(forecast.total())), ""});
-  fmt::print("{}\n{}", heading(answer), table.text());
+  say("{}\n{}", heading(answer), table.text());
   const bool cache = forecast.kv_per_sequence > 0;
   if (cache)
-    fmt::print("\nKV cache: {} bytes a token, {:.1f} MiB a sequence\n", forecast.kv_per_token,
-               in_mib(forecast.kv_per_sequence));
-  for (const std::string& remark : forecast.remarks) fmt::print("note: {}\n", remark);
+    say("\nKV cache: {} bytes a token, {:.1f} MiB a sequence\n", forecast.kv_per_token,
+        in_mib(forecast.kv_per_sequence));
+  for (const std::string& remark : forecast.remarks) say("note: {}\n", remark);
   if (answer.gpu == nullptr) return;
-  fmt::print(
-      "\n{}\n{}", answer.gpu->key,
+  say("\n{}\n{}", answer.gpu->key,
       text_rows(fit_columns(forecast, options.offload), profile_fits(forecast, *answer.gpu)));
-  if (cache)
-    fmt::print("sequences: of {} tokens, beside everything but the KV cache\n", forecast.context);
+  if (cache) say("sequences: of {} tokens, beside everything but the KV cache\n", forecast.context);
 }
 
 Result<int> forecast_model(const Options& options) {

@@ -7,6 +7,7 @@
 #include "base/read_text.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
+#include "cli/say.hpp"
 #include "cli/table.hpp"
 #include "forecast/time/completion_time.hpp"
 #include "model/speed_table.hpp"
@@ -56,25 +57,25 @@ Json training_json(const Options& options, const MeasuredJobs& jobs, const Compl
 
 void print_training(const Options& options, const MeasuredJobs& jobs, const CompletionTime& model) {
   const CompletionTimeFigures& figures = model.figures();
-  fmt::print("{} measured jobs", figures.rows);
-  if (jobs.left_out > 0) fmt::print(", {} more without a time", jobs.left_out);
-  fmt::print("; '{}' is learnt as {}\n\n", shown(model.target()), name(model.form()));
+  say("{}", counted(figures.rows, "measured job"));
+  if (jobs.left_out > 0) say(", {} more without a time", jobs.left_out);
+  say("; '{}' is learnt as {}\n\n", shown(model.target()), name(model.form()));
   Table features({"feature", "least", "most"});
   for (const FeatureRange& range : model.ranges())
     features.add(
         {shown(range.name), fmt::format("{:g}", range.least), fmt::format("{:g}", range.most)});
-  fmt::print("{}", features.text());
+  say("{}", features.text());
   if (!jobs.passed_over.empty()) {
     std::vector<std::string> names;
     for (const std::string& each : jobs.passed_over) names.push_back(shown(each));
-    fmt::print("columns of text, ignored: {}\n", fmt::join(names, ", "));
+    say("columns of text, ignored: {}\n", fmt::join(names, ", "));
   }
   std::vector<std::string> missing;
   for (std::size_t f = 0; f < jobs.features.size(); ++f)
     if (const std::size_t count = jobs.missing(f); count > 0)
       missing.push_back(fmt::format("{} ({})", shown(jobs.features[f]), count));
   if (!missing.empty())
-    fmt::print("empty cells, which count as not measured: {}\n", fmt::join(missing, ", "));
+    say("empty cells, which count as not measured: {}\n", fmt::join(missing, ", "));
   Table errors({"held out", "median error", "p90"});
   const auto add = [&](const char* what, const TimeErrors& error) {
     errors.add({what, percent_text(error.median), percent_text(error.p90)});
@@ -82,15 +83,15 @@ void print_training(const Options& options, const MeasuredJobs& jobs, const Comp
   add("boosted trees", figures.trees);
   if (figures.linear) add("linear in slices", *figures.linear);
   add("nearest measured job", figures.nearest);
-  fmt::print("\n{}", errors.text());
+  say("\n{}", errors.text());
   const std::string together =
       options.jobs.group.empty()
           ? ""
           : fmt::format(", those of one '{}' together", shown(options.jobs.group));
-  fmt::print("\neach job was held out once{}; {} of {} were within reach of the others and count\n",
-             together, figures.held_out, figures.rows);
-  if (!figures.linear) fmt::print("linear in slices: name --whole and --slices to see it\n");
-  if (!options.save.empty()) fmt::print("saved as {}\n", shown(options.save, 200));
+  say("\neach job was held out once{}; {} of {} were within reach of the others and count\n",
+      together, figures.held_out, figures.rows);
+  if (!figures.linear) say("linear in slices: name --whole and --slices to see it\n");
+  if (!options.save.empty()) say("saved as {}\n", shown(options.save, 200));
 }
 
 Result<int> train(const Options& given) {
@@ -185,9 +186,9 @@ Result<int> predict(const Options& options) {
                  number(&TimeForecast::upper),
                  answer.forecast ? std::string() : fmt::format("refused: {}", answer.refused)});
     }
-    fmt::print("{}", table.text());
-    fmt::print("\n{} of {} refused; {:g} % of the held-out jobs lay between lower and upper\n",
-               refused, all.size(), 100 * model->level());
+    say("{}", table.text());
+    say("\n{} of {} refused; {:g} % of the held-out jobs lay between lower and upper\n", refused,
+        all.size(), 100 * model->level());
   }
   return refused == 0 ? 0 : 1;
 }
@@ -249,12 +250,11 @@ void print_by_law(const GpuModel& model, const CompletedTimes& times) {
                    : fmt::format("{} the known sizes: {}", name(each.basis),
                                  law_error_text(model, each.basis, times.job.worst))});
   const SliceLaw& law = times.job.law;
-  fmt::print(
-      "{}\nassumed: the law of slices with a floor of {:.4g} s, {:.4g} s of GPU-bound work on the "
+  say("{}\nassumed: the law of slices with a floor of {:.4g} s, {:.4g} s of GPU-bound work on the "
       "whole GPU and p = {:g}{}\n",
       table.text(), law.fixed, law.bound, law.overlap, remark(times.job.fit));
   if (times.job.worst > 0.005)
-    fmt::print("it misses the known times by {}\n", misfit_text(times.job.worst));
+    say("it misses the known times by {}\n", misfit_text(times.job.worst));
 }
 
 /// The other profiles of a job from those on which its time is known.

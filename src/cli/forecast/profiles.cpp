@@ -17,6 +17,7 @@
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/daemon/daemon_client.hpp"
+#include "cli/say.hpp"
 #include "cli/table.hpp"
 #include "device/file_handle.hpp"
 
@@ -88,9 +89,8 @@ Result<int> add(const Options& options) {
   if (options.json) {
     print(Json{{"read", *lines}, {"new", after - before}, {"profiles", after}});
   } else {
-    fmt::print("{}: {} read, {} new, {} merged ({}); {} now\n", shown(options.repository, 200),
-               counted(*lines, "profile"), after - before, *lines - (after - before), options.rule,
-               after);
+    say("{}: {} read, {} new, {} merged ({}); {} now\n", shown(options.repository, 200),
+        counted(*lines, "profile"), after - before, *lines - (after - before), options.rule, after);
   }
   return 0;
 }
@@ -131,7 +131,7 @@ Result<int> list(const Options& options) {
                cell(record.tokens_per_s), cell(record.throughput_per_s), cell(record.p98_latency_s),
                fmt::format("{}", record.counters.size()), fmt::format("{}", record.samples),
                record.date});
-  fmt::print("{}{}\n", table.text(), counted(repository->records().size(), "profile"));
+  say("{}{}\n", table.text(), counted(repository->records().size(), "profile"));
   return 0;
 }
 

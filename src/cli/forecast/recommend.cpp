@@ -11,6 +11,7 @@
 #include "cli/command.hpp"
 #include "cli/forecast/profiles.hpp"
 #include "cli/forecast/run_estimate.hpp"
+#include "cli/say.hpp"
 #include "cli/table.hpp"
 
 namespace cleave::cli {
@@ -122,7 +123,7 @@ std::string shown_name(const MeasuredInstance& instance) {
 
 void print_text(const Asked& asked, const Recommendation& answer) {
   const RewardQuestion& question = asked.question;
-  if (!asked.about.empty()) fmt::print("{}\n\n", asked.about);
+  if (!asked.about.empty()) say("{}\n\n", asked.about);
   Table table({"instance", "SM waste", "memory waste", "performance", "reward", ""});
   for (std::size_t i = 0; i < question.instances.size(); ++i) {
     const Reward& row = answer.rewards[i];
@@ -134,24 +135,24 @@ void print_text(const Asked& asked, const Recommendation& answer) {
                : equal          ? "equal, but larger or later"
                                 : ""});
   }
-  fmt::print("{}", table.text());
+  say("{}", table.text());
   for (const auto& [instance, estimate] : asked.estimated) {
-    fmt::print("\nestimated: {}", shown_name(question.instances[instance]));
+    say("\nestimated: {}", shown_name(question.instances[instance]));
     if (estimate.instance.offloaded)
-      fmt::print(", {} MiB there; the link slows it {:.2f} times", estimate.in_host.value,
-                 estimate.slowdown);
+      say(", {} MiB there; the link slows it {:.2f} times", estimate.in_host.value,
+          estimate.slowdown);
     else
-      fmt::print(", by the law of slices: {}",
-                 law_error_text(*asked.model, estimate.basis, estimate.worst));
+      say(", by the law of slices: {}",
+          law_error_text(*asked.model, estimate.basis, estimate.worst));
   }
-  if (!asked.estimated.empty()) fmt::print("\n");
-  fmt::print("\nalpha {} ({}): {}\n", question.basis.alpha, name(question.basis.form),
-             shown_name(question.instances[*answer.best]));
+  if (!asked.estimated.empty()) say("\n");
+  say("\nalpha {} ({}): {}\n", question.basis.alpha, name(question.basis.form),
+      shown_name(question.instances[*answer.best]));
   const auto corners = best_by_alpha(question.instances, question.basis, most_alpha);
   for (std::size_t i = 0; i < corners.size(); ++i) {
     const double end = i + 1 < corners.size() ? corners[i + 1].alpha : most_alpha;
-    fmt::print("  from {:.3f} to {:.3f}  {}\n", corners[i].alpha, end,
-               shown_name(question.instances[corners[i].instance]));
+    say("  from {:.3f} to {:.3f}  {}\n", corners[i].alpha, end,
+        shown_name(question.instances[corners[i].instance]));
   }
 }
 

@@ -9,6 +9,7 @@
 #include "base/text.hpp"
 #include "cli/columns.hpp"
 #include "cli/command.hpp"
+#include "cli/say.hpp"
 #include "model/layout_text.hpp"
 
 namespace cleave::cli {
@@ -77,9 +78,8 @@ Result<int> show_paper(bool json) {
     print(published_waste_json());
     return 0;
   }
-  fmt::print("Taming GPU Underutilization, Table II: {}\n\n", has(published_totals()));
-  fmt::print(
-      "{}\nprinted: instances by slices, as the paper's figures have it; achievable: as many as "
+  say("Taming GPU Underutilization, Table II: {}\n\n", has(published_totals()));
+  say("{}\nprinted: instances by slices, as the paper's figures have it; achievable: as many as "
       "can "
       "exist.\n",
       text_rows(row_columns(), published_waste_table()));
@@ -101,8 +101,8 @@ Result<int> show_input(const Options& options) {
   for (const InstanceCount& each : (*question)->instances)
     table.add({fmt::format("{}", each.count), fmt::format("{}", each.sms.value_or(0)),
                fmt::format("{}", each.memory.value_or(0))});
-  fmt::print("{}{}, memory {}\n", table.text(), lost_sms(result),
-             decimals(3, 1, "?")(as_json(result.memory)));
+  say("{}{}, memory {}\n", table.text(), lost_sms(result),
+      decimals(3, 1, "?")(as_json(result.memory)));
   return 0;
 }
 
@@ -122,8 +122,8 @@ Result<int> show_table(const Geometry& geometry, bool json) {
     row.achievable = in_gib(row.achievable);
   }
   if (!json) {
-    fmt::print("{}: {}\n\n{}", geometry.model().key, has({totals.sms, in_gib(totals.memory)}),
-               text_rows(row_columns(), rows));
+    say("{}: {}\n\n{}", geometry.model().key, has({totals.sms, in_gib(totals.memory)}),
+        text_rows(row_columns(), rows));
     return 0;
   }
   Json answer = model_json(geometry, totals);
@@ -152,12 +152,12 @@ Result<int> show_layout(const Geometry& geometry, const std::string& layout, boo
     print(answer);
     return 0;
   }
-  fmt::print("{}: {}\n\n", geometry.model().key, has({totals.sms, in_gib(totals.memory)}));
+  say("{}: {}\n\n", geometry.model().key, has({totals.sms, in_gib(totals.memory)}));
   Table table({"instance", "SMs", "GiB"});
   for (std::size_t i = 0; i < counts.size(); ++i)
     table.add({fmt::format("{}@{}", (*written)[i].profile->name, (*written)[i].start),
                whole(as_json(counts[i].sms)), tenths(as_json(in_gib(counts[i].memory)))});
-  fmt::print("{}{}, {} GiB\n", table.text(), lost_sms(result), tenths(as_json(result.memory)));
+  say("{}{}, {} GiB\n", table.text(), lost_sms(result), tenths(as_json(result.memory)));
   return 0;
 }
 

@@ -18,6 +18,7 @@
 #include "base/text.hpp"
 #include "cli/daemon/daemon_client.hpp"
 #include "cli/live/live.hpp"
+#include "cli/say.hpp"
 #include "cli/table.hpp"
 #include "device/recording.hpp"
 #include "nvmlsim/sim_node.hpp"
@@ -262,8 +263,8 @@ int answer(const Options& options, const std::vector<Finding>& findings, bool us
     print(Json{{"usable", usable}, {"findings", list}});
   } else {
     for (const Finding& each : findings) {
-      fmt::print("{:<8}{}: {}\n", name(each.level), each.subject, each.what);
-      if (!each.remedy.empty()) fmt::print("        {}\n", each.remedy);
+      say("{:<8}{}: {}\n", name(each.level), each.subject, each.what);
+      if (!each.remedy.empty()) say("        {}\n", each.remedy);
     }
   }
   const bool problem =

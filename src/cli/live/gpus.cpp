@@ -5,6 +5,7 @@
 #include "base/text.hpp"
 #include "cli/columns.hpp"
 #include "cli/live/live.hpp"
+#include "cli/say.hpp"
 #include "cli/table.hpp"
 #include "model/layout_text.hpp"
 
@@ -108,18 +109,18 @@ void print_text(const LiveNode& node, const DriverFacts& driver, const std::vect
   const std::string of = node.library.sim_node
                              ? fmt::format("simulated, node {}", node.library.sim_node->string())
                              : std::string("of this machine");
-  fmt::print("{} {}, driver {}\n", counted(rows.size(), "GPU"), of, shown(driver.driver_version));
+  say("{} {}, driver {}\n", counted(rows.size(), "GPU"), of, shown(driver.driver_version));
   if (rows.empty()) return;
   Table table(headings(columns));
   for (const Row& row : rows) table.add(row_cells(row));
-  fmt::print("\n{}", table.text());
+  say("\n{}", table.text());
   for (const Row& row : rows) {
     if (!row.view) {
-      fmt::print("\n{}\n", row.view.error().text());
+      say("\n{}\n", row.view.error().text());
     } else {
-      for (const Error& unread : row.view->unread) fmt::print("\n{}\n", unread.text());
-      if (!row.view->visible.empty()) fmt::print("visible MIG devices of {}:\n", row.view->place());
-      for (const MigDevice& device : row.view->visible) fmt::print("  {}\n", shown(device.uuid));
+      for (const Error& unread : row.view->unread) say("\n{}\n", unread.text());
+      if (!row.view->visible.empty()) say("visible MIG devices of {}:\n", row.view->place());
+      for (const MigDevice& device : row.view->visible) say("  {}\n", shown(device.uuid));
     }
   }
 }

@@ -5,6 +5,7 @@
 #include "base/text.hpp"
 #include "cli/interrupts.hpp"
 #include "cli/live/live.hpp"
+#include "cli/say.hpp"
 #include "cli/table.hpp"
 #include "device/live_instances.hpp"
 
@@ -26,9 +27,9 @@ void print_instances(const std::vector<LiveGpu>& gpus, bool all_asked) {
     for (const InstanceView& each : gpu.instances) rows.push_back({&gpu, &each, nullptr});
   }
   if (rows.empty())
-    fmt::print("{}\n", all_asked ? "no instances" : "no instances on the GPUs that answered");
+    say("{}\n", all_asked ? "no instances" : "no instances on the GPUs that answered");
   else
-    fmt::print("{}", text_rows(instance_columns(), rows));
+    say("{}", text_rows(instance_columns(), rows));
 }
 
 Result<int> instances(const Options& options) {
@@ -124,8 +125,8 @@ Result<int> create(const Options& options) {
   for (const LiveComputeInstance& compute : made->computes) uuids.push_back(compute.uuid);
   const std::string uuid = uuids.empty() ? "" : uuids.front();
   if (!options.json) {
-    fmt::print("{}@{} on {}: {}\n", placement.profile->name, placement.start, place_of(*gpu),
-               fmt::join(uuids, ", "));
+    say("{}@{} on {}: {}\n", placement.profile->name, placement.start, place_of(*gpu),
+        fmt::join(uuids, ", "));
     for (const std::string& each : uuids) fmt::print("CUDA_VISIBLE_DEVICES={}\n", each);
     return 0;
   }
@@ -218,7 +219,7 @@ Result<int> destroy(const Options& options) {
   if (options.json) {
     print(Json{{"destroyed", json}});
   } else {
-    fmt::print("destroyed {}\n", what);
+    say("destroyed {}\n", what);
   }
   return 0;
 }

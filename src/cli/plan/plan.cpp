@@ -15,6 +15,7 @@
 #include "cli/plan/live_plan.hpp"
 #include "cli/plan/plan_show.hpp"
 #include "cli/report_file.hpp"
+#include "cli/say.hpp"
 #include "planner/given_goal.hpp"
 #include "planner/pages/plan_svg.hpp"
 #include "planner/plan_text.hpp"
@@ -115,7 +116,7 @@ Result<int> show(const PlanProblem& problem, const Plan& plan, const Options& op
   if (options.json) {
     fmt::print("{}", plan_text(problem, plan));
   } else {
-    fmt::print("{}", plan_for_people(problem, plan, options.explain));
+    say("{}", plan_for_people(problem, plan, options.explain));
   }
   return 0;
 }
@@ -141,7 +142,7 @@ Result<int> show_live(const PlanProblem& problem, const Plan& plan, const LiveSt
       return std::unexpected(written.error());
   if (!options.json) {
     if (const auto shown_too = show(problem, plan, options); !shown_too) return shown_too;
-    fmt::print("{}", order_for_people(problem, plan, *order, state, options.output));
+    say("{}", order_for_people(problem, plan, *order, state, options.output));
     return 0;
   }
   fmt::print("{}", document);
@@ -254,8 +255,8 @@ Result<int> replay_command(const GivenOptions& options) {
   if (options.json) {
     print(Json{{"legal", true}, {"waves", given->moves.waves.size()}, {"steps", steps}});
   } else {
-    fmt::print("Every step is legal: {} in {}.\n", counted(steps, "step"),
-               counted(given->moves.waves.size(), "wave"));
+    say("Every step is legal: {} in {}.\n", counted(steps, "step"),
+        counted(given->moves.waves.size(), "wave"));
   }
   return 0;
 }

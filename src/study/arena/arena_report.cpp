@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/csv.hpp"
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
@@ -46,14 +47,6 @@ const cli::Columns<RunsTime> time_columns = {
     {cli::json_only, "cell", &RunsTime::cell},
     {cli::json_only, "scheduler", &RunsTime::scheduler},
     {cli::json_only, "seconds", &RunsTime::seconds, cli::decimals(2)}};
-
-/// A cell of CSV: in quotes where it needs them.
-std::string csv_cell(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
-  return quoted + '"';
-}
 
 Json run_json(const ArenaRun& run) {
   if (run.why) return {{"left_out", run.why->text()}};

@@ -1,0 +1,84 @@
+#include "base/terminal.hpp"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/terminal_text.hpp"
+#include "base/text.hpp"
+
+namespace cleave {
+
+namespace {
+
+struct winsize size_of_terminal() {
+  struct winsize size {};
+  if (::isatty(STDOUT_FILENO) != 1 || ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return {};
+  return size;
+}
+
+bool names_utf8(std::string_view locale) {
+  return locale.contains("UTF-8") || locale.contains("utf8") || locale.contains("utf-8") ||
+         locale.contains("UTF8");
+}
+
+}  // namespace
+
+std::size_t terminal_width() {
+  return size_of_terminal().ws_col;
+}
+
+std::size_t terminal_height() {
+  return size_of_terminal().ws_row;
+}
+
+bool shows_unicode() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"})
+    if (const char* value = std::getenv(name); value != nullptr && *value != '\0')
+      return names_utf8(value);
+  return false;
+}
+
+std::vector<std::string> lines_of(std::string_view text, std::size_t width) {
+  if (width == 0 || columns_of(text) <= width) return {std::string(text)};
+  std::vector<std::string> lines;
+  std::string line;
+  for (const std::string_view word : split(text, ' ')) {
+    if (word.empty()) continue;
+    if (!line.empty() && columns_of(line) + 1 + columns_of(word) > width) {
+      lines.push_back(line);
+      line.clear();
+    }
+    if (!line.empty()) line += ' ';
+    line += word;
+  }
+  if (!line.empty() || lines.empty()) lines.push_back(line);
+  return lines;
+}
+
+std::string wrapped(std::string_view text, std::size_t width) {
+  constexpr std::size_t least = 20;
+  if (width == 0) return std::string(text);
+  std::string all;
+  for (std::size_t from = 0; from < text.size();) {
+    const std::size_t end = std::min(text.find('\n', from), text.size());
+    const std::string_view line = text.substr(from, end - from);
+    const std::size_t indent = std::min(line.find_first_not_of(' '), line.size());
+    if (columns_of(line) <= width || indent + least > width) {
+      all += line;
+    } else {
+      const std::string first(indent, ' '), next(indent + 2, ' ');
+      // The first line has two columns more than the others; it is not worth a rule of its own.
+      const auto lines = lines_of(line.substr(indent), width - indent - 2);
+      for (std::size_t i = 0; i < lines.size(); ++i)
+        all.append(i == 0 ? "" : "\n").append(i == 0 ? first : next).append(lines[i]);
+    }
+    if (end < text.size()) all += '\n';
+    from = end + 1;
+  }
+  return all;
+}
+
+}  // namespace cleave

@@ -1,0 +1,37 @@
+#include "base/terminal.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+namespace cleave {
+namespace {
+
+TEST(Terminal, LinesBreakBetweenWords) {
+  using Lines = std::vector<std::string>;
+  EXPECT_EQ(lines_of("one two three", 8), (Lines{"one two", "three"}));
+  EXPECT_EQ(lines_of("one two three", 0), (Lines{"one two three"}));
+  EXPECT_EQ(lines_of("", 8), (Lines{""}));
+  EXPECT_EQ(lines_of("incomprehensible it is", 8), (Lines{"incomprehensible", "it is"}));
+  EXPECT_EQ(lines_of("\u00e4\u00f6 \u00fc", 4), (Lines{"\u00e4\u00f6 \u00fc"}))
+      << "columns, not bytes";
+}
+
+TEST(Terminal, TextKeepsItsIndentation) {
+  EXPECT_EQ(wrapped("a short line\n\n    what does not fit on a line of that width\nend\n", 30),
+            "a short line\n\n    what does not fit on a\n      line of that width\nend\n");
+  EXPECT_EQ(wrapped("as it is, whatever its length may be", 0),
+            "as it is, whatever its length may be");
+}
+
+TEST(Terminal, TheLocaleSaysWhatItShows) {
+  ::setenv("LC_ALL", "C", 1);
+  ::setenv("LANG", "en_GB.UTF-8", 1);
+  EXPECT_FALSE(shows_unicode());
+  ::unsetenv("LC_ALL");
+  ::unsetenv("LC_CTYPE");
+  EXPECT_TRUE(shows_unicode());
+}
+
+}  // namespace
+}  // namespace cleave

@@ -1,0 +1,31 @@
+#pragma once
+// A comparison of schedulers as people read it.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "simulate/side_by_side.hpp"
+
+namespace cleave::cli {
+
+/// The scheduler's figure of this name, which there must be.
+[[nodiscard]] const FigureComparison& figure(const SchedulerComparison& scheduler,
+                                             std::string_view name);
+
+/// The comparisons of a sweep: each value of the option, and what came out.
+struct SweptComparison {
+  std::string value;
+  RunComparison comparison;
+};
+
+/// A sweep: how the times go with the option, and relative to the first scheduler's. With `charts`,
+/// as bars too.
+[[nodiscard]] std::string sweep_text(const std::string& option,
+                                     const std::vector<SweptComparison>& points, bool charts);
+
+/// One comparison: what was run, the overview, and every figure that differs.
+void print_text(const ComparisonPlan& plan, const RunComparison& comparison,
+                const std::vector<SeedRuns>& runs);
+
+}  // namespace cleave::cli
