@@ -32,7 +32,7 @@ constexpr TraceFormat table[] = {
     {.name = "sacct",
      .summary = "Slurm, what sacct -P prints with AllocTRES",
      .read = read_sacct,
-     .options = "rule several"},
+     .options = "rule several sizes dcgm"},
     {.name = "swf",
      .summary = "Standard Workload Format",
      .read = read_swf,
@@ -70,7 +70,10 @@ Result<Workload> read_trace(std::string_view spec, const TraceOptions& options) 
                 fmt::format("write {}:FILE", (*format)->name));
   const auto text = read_text(path, trace_limits);
   if (!text) return std::unexpected(text.error());
-  return (*format)->read(*text, shown(path, 200), options);
+  auto workload = (*format)->read(*text, shown(path, 200), options);
+  if (workload && options.bad_lines != nullptr && options.bad_lines->count > 0)
+    workload->notes["bad_lines"] = options.bad_lines->count;
+  return workload;
 }
 
 }  // namespace cleave
