@@ -123,6 +123,13 @@ std::string note(const std::string& key, std::size_t count) {
     return fmt::format("{} asked for a whole GPU and count as large and fast as what they used\n",
                        counted(count, "job"));
   if (key == "gpu_unused") return fmt::format("{} of these used no GPU memory at all\n", count);
+  if (key == "began_before")
+    return fmt::format("{} ran already when the trace begins; they arrive then\n",
+                       counted(count, "job"));
+  if (key == "requests")
+    return fmt::format("{} make the load of the services\n", counted(count, "request"));
+  if (key == "requests_unserved")
+    return fmt::format("not counted: {} that did not succeed\n", counted(count, "request"));
   if (key == "samples") return fmt::format("samples of GPUs: {} read\n", count);
   if (key == "samples_of_no_job")
     return fmt::format("samples of GPUs: {} of no job that is read\n", count);

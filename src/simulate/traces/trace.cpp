@@ -7,6 +7,8 @@
 #include "base/read_text.hpp"
 #include "base/text.hpp"
 #include "simulate/traces/alibaba2023.hpp"
+#include "simulate/traces/alibaba2025.hpp"
+#include "simulate/traces/alibaba2026.hpp"
 #include "simulate/traces/miso_trace.hpp"
 #include "simulate/traces/philly.hpp"
 #include "simulate/traces/sacct.hpp"
@@ -21,6 +23,14 @@ constexpr TraceFormat table[] = {
      .summary = "Alibaba cluster-trace-gpu-v2023, openb_pod_list_*.csv",
      .read = read_alibaba2023,
      .options = "rule several"},
+    {.name = "alibaba2025",
+     .summary = "Alibaba cluster-trace-gpu-v2025, disaggregated_DLRM_trace.csv",
+     .read = read_alibaba2025,
+     .options = "rule several"},
+    {.name = "alibaba2026",
+     .summary = "Alibaba cluster-trace-v2026-GenAI, lora_request_trace.csv",
+     .read = read_alibaba2026,
+     .options = ""},
     {.name = "philly",
      .summary = "Microsoft Philly as in Pollux's philly.csv",
      .read = read_philly,
