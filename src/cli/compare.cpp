@@ -9,8 +9,10 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
+#include "cli/assumed_range.hpp"
 #include "cli/columns.hpp"
 #include "cli/command.hpp"
+#include "cli/history_replay.hpp"
 #include "cli/run_outcomes.hpp"
 #include "cli/workload_arguments.hpp"
 #include "simulate/side_by_side.hpp"
@@ -21,16 +23,47 @@ namespace {
 
 struct Options {
   RunArguments run;
+  HistoryArguments history;
   std::string schedulers, outcomes;
   std::uint64_t seeds = 1, threads = 0;
+  Options() { run.fleet_may_be_asked = true; }
 };
 
-Result<ComparisonPlan> read_plan(const Options& options) {
+/// A comparison, and the past that it replays, if it does.
+struct Question {
   ComparisonPlan plan;
+  std::optional<HistoryReplay> replay;
+  std::optional<std::size_t> ran;  // index of the scheduler that ran
+};
+
+/// The past as the workload; the scheduler that ran is compared too.
+Result<void> read_past(const Options& options, Question& question) {
+  ComparisonPlan& plan = question.plan;
+  auto replay = read_replay(options.history, plan.fleet);
+  if (!replay) return std::unexpected(replay.error());
+  plan.workloads.push_back(replay->workload);
+  if (!replay->ran.empty()) {
+    auto ran = parse_scheduler(replay->ran);
+    if (!ran) return fail_at("--ran", ran.error());
+    const auto at = std::ranges::find_if(plan.specs, [&](const SchedulerSpec& spec) {
+      return spec.row == ran->row && spec.options == ran->options;
+    });
+    question.ran = static_cast<std::size_t>(at - plan.specs.begin());
+    if (at == plan.specs.end()) plan.specs.push_back(*std::move(ran));
+  }
+  question.replay = *std::move(replay);
+  return {};
+}
+
+Result<Question> read_question(const Options& options) {
+  Question question;
+  ComparisonPlan& plan = question.plan;
+  const auto fits = options.history.check(options.run.names_workload());
+  if (!fits) return std::unexpected(fits.error());
   auto specs = parse_schedulers(options.schedulers);
   if (!specs) return std::unexpected(specs.error());
   plan.specs = *std::move(specs);
-  auto fleet = options.run.read_fleet();
+  auto fleet = options.history.read_fleet(options.run.fleet, options.run.profiles);
   if (!fleet) return std::unexpected(fleet.error());
   plan.fleet = *std::move(fleet);
   auto simulation = options.run.read_simulation(plan.fleet);
@@ -42,12 +75,15 @@ Result<ComparisonPlan> read_plan(const Options& options) {
                 "a few dozen tell a difference from chance");
   for (std::uint64_t k = 0; k < options.seeds; ++k) {
     plan.seeds.push_back(options.run.seed + k);
-    if (k > 0 && !options.run.workload_is_drawn()) continue;
+    const bool drawn = options.run.workload_is_drawn();
+    if (!options.history.source.empty() || (k > 0 && !drawn)) continue;
     auto workload = options.run.read_workload(plan.seeds.back());
     if (!workload) return std::unexpected(workload.error());
     plan.workloads.push_back(*std::move(workload));
   }
-  return plan;
+  if (!options.history.source.empty())
+    if (const auto past = read_past(options, question); !past) return std::unexpected(past.error());
+  return question;
 }
 
 // Words.
@@ -103,7 +139,7 @@ std::optional<SchedulerComparison> bound_row(const RunComparison& comparison) {
   return highest;
 }
 
-void print_overview(const RunComparison& comparison) {
+void print_overview(const RunComparison& comparison, const std::optional<HistoryReplay>& replay) {
   Columns<SchedulerComparison> columns = {
       {text_only, "scheduler", &SchedulerComparison::scheduler}};
   const auto add = [&](const char* heading, const char* name) {
@@ -119,6 +155,7 @@ void print_overview(const RunComparison& comparison) {
     if (values.size() > 1) add(heading, name);
   }
   std::vector<SchedulerComparison> rows = comparison.schedulers;
+  if (replay) rows.push_back(seen_row(*replay, rows.front()));
   if (const auto bound = bound_row(comparison)) rows.push_back(*bound);
   fmt::print("\n{}\n", text_rows(columns, rows));
 }
@@ -130,7 +167,7 @@ void print_other_bounds(const RunComparison& comparison) {
   std::vector<std::string> sharing;
   const SchedulerComparison* one = nullptr;
   for (const SchedulerComparison& scheduler : comparison.schedulers)
-    if (!same_bounds(scheduler, *bound)) {
+    if (figure(scheduler, "turnaround_mean_s").bound && !same_bounds(scheduler, *bound)) {
       sharing.push_back(scheduler.scheduler);
       one = &scheduler;
     }
@@ -150,6 +187,14 @@ void print_jobs(const RunComparison& comparison) {
         ends.push_back(fmt::format("{:g} {}", value->median, name));
     if (!ends.empty()) fmt::print("{}: {}\n", scheduler.scheduler, fmt::join(ends, ", "));
   }
+  for (const SchedulerComparison& scheduler : comparison.schedulers)
+    if (scheduler.without_times > 0)
+      fmt::print("{} finishes fewer than half as many jobs as the best{}: it is not in the times\n",
+                 scheduler.scheduler,
+                 comparison.seeds.size() == 1
+                     ? ""
+                     : fmt::format(" with {} of {}", scheduler.without_times,
+                                   counted(comparison.seeds.size(), "seed")));
   if (comparison.same_jobs_always()) return;
   const auto [least, most] = std::ranges::minmax(comparison.compared_jobs);
   const std::string jobs =
@@ -230,14 +275,19 @@ void print_seeds(const RunComparison& comparison) {
   }
 }
 
-void print_text(const ComparisonPlan& plan, const RunComparison& comparison,
-                const std::vector<SeedRuns>& runs) {
-  fmt::print("{}{}", introduction(plan.fleet, plan.workloads.front()),
-             run_text(plan.simulation, plan.fleet));
-  print_overview(comparison);
+void print_text(const Question& question, const RunComparison& comparison,
+                const AssumedRange& range, const std::vector<SeedRuns>& runs,
+                const std::optional<ReplayErrors>& errors) {
+  const ComparisonPlan& plan = question.plan;
+  fmt::print("{}{}{}{}", introduction(plan.fleet, plan.workloads.front()),
+             question.replay ? introduction_of(question.replay->past, plan.fleet) : "",
+             run_text(plan.simulation, plan.fleet), assumed_text(range.counts, plan.fleet));
+  print_overview(comparison, question.replay);
   print_other_bounds(comparison);
   print_jobs(comparison);
   comparison.seeds.size() == 1 ? print_ratios(comparison) : print_seeds(comparison);
+  if (const std::string text = range_text(range); !text.empty()) fmt::print("\n{}", text);
+  if (question.replay) fmt::print("\n{}", errors_text(*question.replay, errors));
   std::string said;
   for (const RunSummary& summary : runs.front().runs) {
     const std::string all = remarks(summary, !plan.simulation.reconfiguration);
@@ -261,12 +311,17 @@ Json runs_json(const ComparisonPlan& plan, const ComparedRuns& results, bool tim
   return json;
 }
 
-Result<ComparedRuns> run_with_progress(const ComparisonPlan& plan, std::size_t most_threads,
-                                       OutcomeFiles* files) {
+/// `of_past`: becomes the outcomes of the scheduler that ran, with the first seed.
+Result<ComparedRuns> run_with_progress(const Question& question, std::size_t most_threads,
+                                       OutcomeFiles* files, std::vector<JobOutcome>& of_past) {
+  const ComparisonPlan& plan = question.plan;
   ProgressLine progress("simulating", plan.seeds.size() * plan.specs.size());
   OutcomesOfSeed outcomes;
-  if (files != nullptr)
-    outcomes = [&](std::size_t seed, const std::vector<std::vector<JobOutcome>>& by_scheduler) {
+  if (files != nullptr || question.ran)
+    outcomes = [&](std::size_t seed,
+                   const std::vector<std::vector<JobOutcome>>& by_scheduler) -> Result<void> {
+      if (question.ran && seed == 0) of_past = by_scheduler[*question.ran];
+      if (files == nullptr) return {};
       return files->write(plan.seeds[seed], plan.specs, plan.workload(seed), by_scheduler);
     };
   return run_side_by_side(
@@ -282,24 +337,37 @@ Result<std::unique_ptr<OutcomeFiles>> open_outcomes(const Options& options) {
 }
 
 Result<int> compare_command(const Options& options) {
-  const auto plan = read_plan(options);
-  if (!plan) return std::unexpected(plan.error());
+  const auto question = read_question(options);
+  if (!question) return std::unexpected(question.error());
+  const ComparisonPlan* const plan = &question->plan;
   report_without_predictions(plan->simulation, plan->fleet, plan->workloads.front());
   const std::size_t cores = std::max<std::size_t>(1, std::thread::hardware_concurrency());
   const auto files = open_outcomes(options);
   if (!files) return std::unexpected(files.error());
-  const auto results =
-      run_with_progress(*plan, options.threads > 0 ? options.threads : cores, files->get());
+  const std::size_t threads = options.threads > 0 ? options.threads : cores;
+  std::vector<JobOutcome> of_past;
+  const auto results = run_with_progress(*question, threads, files->get(), of_past);
   if (!results) return std::unexpected(results.error());
   if (*files != nullptr)
     if (const auto done = (*files)->finish(); !done) return std::unexpected(done.error());
   const RunComparison comparison = compare(results->seeds);
+  const auto& replay = question->replay;
+  const auto range =
+      run_range(*plan, comparison, replay ? replay->others : assumptions_for(*plan), threads);
+  if (!range) return std::unexpected(range.error());
+  std::optional<ReplayErrors> errors;
+  if (question->ran)
+    errors =
+        replay_errors(replay->past, results->seeds.front().runs[*question->ran].makespan, of_past);
   if (options.run.json) {
-    print(Json{{"runs", runs_json(*plan, *results, options.run.timing)},
-               {"comparison", to_json(comparison)}});
+    Json json{{"runs", runs_json(*plan, *results, options.run.timing)},
+              {"comparison", to_json(comparison)},
+              {"assumed", to_json(*range)}};
+    if (replay) json["history"] = to_json(*replay, errors);
+    print(json);
     return 0;
   }
-  print_text(*plan, comparison, results->seeds);
+  print_text(*question, comparison, *range, results->seeds, errors);
   double seconds = 0;
   for (const auto& seed : results->seconds)
     for (const double run : seed) seconds += run;
@@ -316,6 +384,12 @@ void add_compare(CommandLine& program, Run& run) {
       "full-gpu,online",
       compare_command);
   options.run.add(*command);
+  options.history.add(*command);
+  command
+      ->add_option("--ran", options.history.ran,
+                   "With --history: the scheduler that ran, to be compared with what was seen; "
+                   "of a daemon that is asked, the one that it has now")
+      ->check(not_empty());
   command
       ->add_option("--schedulers", options.schedulers,
                    "SPEC,SPEC,...; the others are compared with the first one")
