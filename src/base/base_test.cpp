@@ -7,6 +7,7 @@
 #include <concepts>
 #include <functional>
 
+#include "base/clock_text.hpp"
 #include "base/csv.hpp"
 #include "base/format.hpp"
 #include "base/json.hpp"
@@ -151,11 +152,60 @@ TEST(Csv, ReadsQuotesAndRefusesTornLines) {
   EXPECT_FALSE(CsvReader::open("", "t.csv"));
 }
 
-TEST(Csv, SaysWhatSeparatesTheCells) {
-  EXPECT_EQ(CsvReader::open("\na;b\n1;2\n", "t.csv").error().text(),
-            "t.csv:2: the header has no comma but semicolons; separate the cells by commas");
-  EXPECT_EQ(CsvReader::open("a\tb\n", "t.csv").error().message, "the header has no comma but tabs");
-  EXPECT_TRUE(CsvReader::open("a,\"b;c\"\n", "t.csv"));
+TEST(Csv, TheHeaderSaysWhatSeparatesTheCells) {
+  for (const char* text : {"\na;b\n\"1;\";2,5\n", "\r\na\tb\n1;\t2,5\n"}) {
+    auto csv = CsvReader::open(text, "t.csv");
+    ASSERT_TRUE(csv) << text;
+    EXPECT_EQ(csv->columns(), (std::vector<std::string>{"a", "b"}));
+    std::vector<std::string> row;
+    ASSERT_TRUE(*csv->next(row)) << text;
+    EXPECT_EQ(row, (std::vector<std::string>{"1;", "2,5"}));
+  }
+  const auto commas = CsvReader::open("a,\"b;c\"\n", "t.csv");
+  ASSERT_TRUE(commas);
+  EXPECT_EQ(commas->columns(), (std::vector<std::string>{"a", "b;c"}));
+}
+
+TEST(Csv, JsonIsNamedAsSuch) {
+  EXPECT_EQ(CsvReader::open("{\"id\": \"a\", \"s\": 1}\n", "t.jsonl").error().text(),
+            "t.jsonl:1: this is JSON; a CSV with a header line is read here");
+}
+
+TEST(Csv, GoesOnBehindABadLine) {
+  auto csv = CsvReader::open("a,b\n1\n\"x\"y,2\n\xff,2\n\"3,4\n5,6\n", "t.csv");
+  ASSERT_TRUE(csv);
+  std::vector<std::string> row;
+  std::vector<std::string> places;
+  while (true) {
+    const auto more = csv->next(row);
+    if (more) break;
+    places.push_back(more.error().place);
+  }
+  EXPECT_EQ(places, (std::vector<std::string>{"t.csv:2", "t.csv:3", "t.csv:4", "t.csv:5"}));
+  EXPECT_EQ(row, (std::vector<std::string>{"5", "6"}));
+  EXPECT_EQ(csv->place(), "t.csv:6");
+  EXPECT_FALSE(*csv->next(row));
+}
+
+TEST(Clock, IsReadWithAndWithoutAZone) {
+  const auto seconds = [](std::string_view text) {
+    const auto time = parse_clock(text);
+    return time ? std::optional(time->seconds) : std::nullopt;
+  };
+  const double noon = 1706702400;  // of 2024-01-31 in UTC
+  for (const char* same : {"2024-01-31T12:00:00", "2024-01-31 12:00:00", "2024-01-31T12:00:00Z",
+                           "2024-01-31T13:30:00+01:30", "2024-01-31T10:00:00-0200",
+                           "2024-01-31T14:00:00+02", "2024-01-31T12:00:00.000Z"})
+    EXPECT_EQ(seconds(same), noon) << same;
+  EXPECT_EQ(seconds("2024-01-31T12:00:00.5"), noon + 0.5);
+  EXPECT_EQ(seconds("1969-12-31T23:59:59Z"), -1);
+  EXPECT_FALSE(parse_clock("2024-01-31T12:00:00")->zoned);
+  EXPECT_TRUE(parse_clock("2024-01-31T12:00:00Z")->zoned);
+  for (const char* wrong :
+       {"", "2024-01-31", "2024-02-30T12:00:00", "2024-01-31T24:00:00", "2024-01-31T12:60:00",
+        "2024-01-31T12:00:00.", "2024-01-31T12:00:00+", "2024-01-31T12:00:00+15:00",
+        "2024-01-31T12:00:00+1:00", "2024-01-31T12:00:00 CET", "24-01-31T12:00:00"})
+    EXPECT_FALSE(seconds(wrong)) << wrong;
 }
 
 std::string json_error(const std::string& text) {

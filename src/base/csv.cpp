@@ -14,19 +14,30 @@ std::string csv_cell(std::string_view text) {
   return quoted + '"';
 }
 
+namespace {
+
+/// What separates the cells of a table with this header.
+char separator_of(std::string_view text) {
+  const std::string_view header = text.substr(0, text.find('\n'));
+  for (const char separator : {',', ';', '\t'})
+    if (header.contains(separator)) return separator;
+  return ',';
+}
+
+}  // namespace
+
 Result<CsvReader> CsvReader::open(std::string_view text, std::string place) {
   CsvReader reader(without_byte_order_mark(text), std::move(place));
+  reader.separator_ = separator_of(
+      reader.rest_.substr(std::min(reader.rest_.find_first_not_of("\r\n"), reader.rest_.size())));
+  if (trimmed(reader.rest_).starts_with("{\""))
+    return fail(ErrorKind::bad_input, fmt::format("{}:1", reader.place_), "this is JSON",
+                "a CSV with a header line is read here");
   const auto header = reader.read_row(reader.columns_);
   if (!header) return std::unexpected(header.error());
   if (!*header)
     return fail(ErrorKind::bad_input, reader.place_, "the file is empty",
                 "expected a CSV header line");
-  if (const std::size_t other = reader.columns_.front().find_first_of(";\t");
-      reader.columns_.size() == 1 && other != std::string::npos)
-    return fail(ErrorKind::bad_input, reader.place(),
-                fmt::format("the header has no comma but {}",
-                            reader.columns_.front()[other] == ';' ? "semicolons" : "tabs"),
-                "separate the cells by commas");
   for (auto column = reader.columns_.begin(); column != reader.columns_.end(); ++column)
     if (std::find(reader.columns_.begin(), column, *column) != column)
       return fail(ErrorKind::bad_input, reader.place(),
@@ -67,12 +78,24 @@ Result<bool> CsvReader::read_row(std::vector<std::string>& cells) {
   }
   line_ = next_line_;
   if (rest_.empty()) return false;
+  std::size_t end = 0;
+  const auto read = read_cells(cells, end);
+  if (!read) {
+    end = rest_.find('\n');
+    next_line_ = line_;
+  }
+  ++next_line_;
+  rest_.remove_prefix(end < rest_.size() ? end + 1 : rest_.size());
+  if (!read) return std::unexpected(read.error());
+  return true;
+}
+
+Result<void> CsvReader::read_cells(std::vector<std::string>& cells, std::size_t& i) {
   std::string cell;
-  std::size_t i = 0;
   const auto at = [&](std::size_t position) {
     return position < rest_.size() ? rest_[position] : '\n';
   };
-  for (bool row_ends = false; !row_ends;) {
+  for (;; ++i) {
     cell.clear();
     if (at(i) == '"') {
       for (++i;; ++i) {
@@ -90,22 +113,19 @@ Result<bool> CsvReader::read_row(std::vector<std::string>& cells) {
           break;
         }
       }
-      if (at(i) != ',' && at(i) != '\n' && at(i) != '\r')
+      if (at(i) != separator_ && at(i) != '\n' && at(i) != '\r')
         return fail(ErrorKind::bad_input, place(), "text follows a quoted cell",
                     "a quote inside a quoted cell is written twice; is this file CSV?");
     }
-    while (at(i) != ',' && at(i) != '\n') cell += rest_[i++];
-    row_ends = at(i) == '\n';
+    while (at(i) != separator_ && at(i) != '\n') cell += rest_[i++];
+    const bool row_ends = at(i) == '\n';
     if (row_ends && cell.ends_with('\r')) cell.pop_back();
     if (!valid_utf8(cell))
       return fail(ErrorKind::bad_input, place(), "the line is not UTF-8 text",
                   "convert it, as `iconv -f LATIN1 -t UTF-8` does of Latin-1");
     cells.push_back(cell);
-    ++i;
+    if (row_ends) return {};
   }
-  ++next_line_;
-  rest_.remove_prefix(std::min(i, rest_.size()));
-  return true;
 }
 
 }  // namespace cleave

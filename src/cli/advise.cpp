@@ -9,9 +9,9 @@
 
 #include "base/format.hpp"
 #include "base/json.hpp"
-#include "cli/advise_history.hpp"
 #include "cli/advise_text.hpp"
 #include "cli/command.hpp"
+#include "cli/history_replay.hpp"
 #include "cli/workload_arguments.hpp"
 
 namespace cleave::cli {
@@ -24,7 +24,7 @@ constexpr const char* may_by_default = "none";
 
 struct Options {
   RunArguments run;
-  std::string history, socket;
+  HistoryArguments history;
   std::uint64_t draws = 0, threads = 0;
   Options() {
     run.know = know_by_default;
@@ -79,15 +79,12 @@ Result<void> has_batches(const Workload& workload) {
 /// The workload as it is, or with the first seed; or what a daemon has run.
 Result<AdviceDraw> read_first(const Options& options, const RunArguments& run,
                               AdviceQuestion& question) {
-  if (options.history.empty()) {
+  if (options.history.source.empty()) {
     auto workload = run.read_workload(run.seed);
     if (!workload) return std::unexpected(workload.error());
     return AdviceDraw{run.seed, *std::move(workload)};
   }
-  if (!run.workload.empty() || !run.trace.empty() || !run.generate.empty())
-    return fail(ErrorKind::bad_usage, "--history", "another workload is given beside it",
-                "leave out --workload, --trace and --generate, or --history");
-  const auto jobs = read_history(options.history, options.socket);
+  const auto jobs = options.history.read_jobs();
   if (!jobs) return std::unexpected(jobs.error());
   auto past = past_workload(*jobs, question.fleet);
   if (!past) return std::unexpected(past.error());
@@ -98,6 +95,8 @@ Result<AdviceDraw> read_first(const Options& options, const RunArguments& run,
 Result<AdviceQuestion> read_question(const Options& options) {
   const RunArguments run = arguments_of(options);
   AdviceQuestion question;
+  const auto fits = options.history.check(run.names_workload());
+  if (!fits) return std::unexpected(fits.error());
   auto fleet = run.read_fleet();
   if (!fleet) return std::unexpected(fleet.error());
   question.fleet = *std::move(fleet);
@@ -111,7 +110,7 @@ Result<AdviceQuestion> read_question(const Options& options) {
   const DrawCounts counts = draw_counts(first->workload.jobs.size());
   const std::size_t judging = options.draws > 0 ? options.draws : counts.as_things_are;
   question.draws_changed = std::min(judging, counts.changed);
-  if (!options.history.empty() || !run.workload_is_drawn()) {
+  if (!options.history.source.empty() || !run.workload_is_drawn()) {
     resample(*std::move(first), judging, question);
   } else if (const auto drawn = draw(run, std::move(first->workload), judging, question); !drawn) {
     return std::unexpected(drawn.error());
@@ -172,14 +171,7 @@ void add_advise(CommandLine& program, Run& run) {
       "take, and what to measure first",
       "cleave advise --fleet 4xA100-40GB --workload data/workloads/lab-day.jsonl", advise_command);
   options.run.add(*command);
-  command
-      ->add_option("--history", options.history,
-                   "The past jobs of a daemon: a file with what `cleave ps --all --json` printed, "
-                   "- for standard input, or `daemon` to ask it")
-      ->check(not_empty())
-      ->type_name("FILE");
-  command->add_option("--socket", options.socket, "With --history daemon: the daemon's socket")
-      ->check(not_empty());
+  options.history.add(*command);
   command
       ->add_option("--draws", options.draws,
                    "Number of draws of the workload: other seeds of what is generated, other "

@@ -2,9 +2,11 @@
 
 #include <limits>
 
+#include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/read_text.hpp"
 #include "base/text.hpp"
+#include "cli/command.hpp"
 #include "cli/daemon/daemon_client.hpp"
 
 namespace cleave::cli {
@@ -26,6 +28,7 @@ PastJob past_job(const ApiJob& job) {
   past.ended = job.ended_at;
   past.ran_on = job.ran_on;
   past.peak = job.memory;
+  past.state = job.state;
   return past;
 }
 
@@ -63,6 +66,36 @@ Result<std::vector<PastJob>> read_history(const std::string& source, const std::
   std::vector<PastJob> past;
   for (const ApiJob& job : *jobs) past.push_back(past_job(job));
   return past;
+}
+
+Result<FleetFile> fleet_of_daemon(const std::string& socket, const std::string& profiles) {
+  auto daemon = open_daemon({.socket = socket});
+  if (!daemon) return std::unexpected(daemon.error());
+  const auto document = daemon->ask_json("GET", "/v1/gpus");
+  if (!document) return std::unexpected(document.error());
+  const auto gpus = read_gpus(*document, place_of(ask_the_daemon));
+  if (!gpus) return std::unexpected(gpus.error());
+  std::vector<std::string> parts;
+  for (const ApiGpu& gpu : *gpus) {
+    if (!gpu.managed) continue;
+    const auto model = find_gpu_model(gpu.model);
+    if (!model) return std::unexpected(model.error());
+    parts.push_back(fmt::format("1x{}", (*model)->key));
+  }
+  if (parts.empty())
+    return fail(ErrorKind::infeasible, "the daemon", "it manages no GPU",
+                "name a fleet with --fleet");
+  return load_fleet(fmt::format("{}", fmt::join(parts, ",")), profiles);
+}
+
+Result<std::string> scheduler_of_daemon(const std::string& socket) {
+  auto daemon = open_daemon({.socket = socket});
+  if (!daemon) return std::unexpected(daemon.error());
+  const auto document = daemon->ask_json("GET", "/v1/status");
+  if (!document) return std::unexpected(document.error());
+  const auto status = read_status(*document, place_of(ask_the_daemon));
+  if (!status) return std::unexpected(status.error());
+  return status->scheduler;
 }
 
 }  // namespace cleave::cli

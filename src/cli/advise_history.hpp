@@ -17,4 +17,10 @@ inline constexpr const char* ask_the_daemon = "daemon";
 [[nodiscard]] Result<std::vector<PastJob>> read_history(const std::string& source,
                                                         const std::string& socket);
 
+/// The GPUs that the daemon manages, empty.
+[[nodiscard]] Result<FleetFile> fleet_of_daemon(const std::string& socket,
+                                                const std::string& profiles);
+/// The scheduler that the daemon runs now, as --scheduler names it.
+[[nodiscard]] Result<std::string> scheduler_of_daemon(const std::string& socket);
+
 }  // namespace cleave::cli

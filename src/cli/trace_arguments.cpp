@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "base/format.hpp"
+#include "base/read_limits.hpp"
 #include "base/text.hpp"
 #include "model/share_rule_text.hpp"
 
@@ -35,9 +36,22 @@ void TraceArguments::add(CommandLine& command) {
   add("--processors-per-gpu", processors_per_gpu,
       "Trace swf: number of processors that make a whole GPU")
       ->check(whole_number(1));
+  add("--sizes", sizes,
+      "Trace sacct: where a job's use of its GPU is known, it asks for what it used, or still for "
+      "what it asked for")
+      ->check(Check::one_of({"used", "asked"}));
+  add("--dcgm", dcgm,
+      "Trace sacct: samples of GPUs as CSV with DCGM's names, which say what jobs used; they are "
+      "joined by a column hpc_job, or by Hostname and timestamp")
+      ->check(not_empty())
+      ->type_name("FILE");
+  command.add_flag("--skip-bad-lines", skip_bad_lines,
+                   "Workload files and traces: pass over lines that cannot be read; the first of "
+                   "them are listed, and all are counted");
 }
 
-Result<TraceOptions> TraceArguments::read(const std::string& trace, std::uint64_t seed) const {
+Result<TraceOptions> TraceArguments::read(const std::string& trace, std::uint64_t seed,
+                                          BadLines& bad) const {
   const auto format = trace_format(trace);
   if (!format) return std::unexpected(format.error());
   for (const Option* option : given)
@@ -52,6 +66,7 @@ Result<TraceOptions> TraceArguments::read(const std::string& trace, std::uint64_
   options.shares = shares == "alibaba" ? Shares::alibaba : Shares::whole;
   options.processors_per_gpu = static_cast<std::int64_t>(processors_per_gpu);
   options.seed = seed;
+  if (skip_bad_lines) options.bad_lines = &bad;
   const std::tuple<const char*, const std::string*, Ratio*> above_zero[] = {
       {"--compress", &compress, &options.compress}, {"--gap", &gap, &options.gap}};
   for (const auto& [name, text, value] : above_zero) {
@@ -62,6 +77,13 @@ Result<TraceOptions> TraceArguments::read(const std::string& trace, std::uint64_
     *value = *number;
   }
   if (limit > 0) options.limit = limit;
+  options.by_use = sizes == "used";
+  if (!dcgm.empty()) {
+    auto samples = read_text(dcgm, trace_limits);
+    if (!samples) return std::unexpected(samples.error());
+    options.samples =
+        std::make_shared<const NamedText>(NamedText{shown(dcgm, 200), *std::move(samples)});
+  }
   return options;
 }
 
@@ -71,6 +93,14 @@ Result<void> TraceArguments::without_trace() const {
       return fail(ErrorKind::bad_usage, option->name(), "this belongs to traces",
                   "leave it out, or use --trace");
   return {};
+}
+
+void report(const BadLines& bad) {
+  if (bad.count == 0) return;
+  for (const Error& error : bad.first) fmt::print(stderr, "cleave: {}\n", error.text());
+  if (bad.count > bad.first.size())
+    fmt::print(stderr, "cleave: and {} more\n", bad.count - bad.first.size());
+  fmt::print(stderr, "cleave: {} passed over\n", counted(bad.count, "bad line"));
 }
 
 std::vector<std::string> trace_forms() {
@@ -89,6 +119,24 @@ std::string note(const std::string& key, std::size_t count) {
                        count);
   if (key == "no_gpu")
     return fmt::format("not counted: {} without a GPU\n", counted(count, "record"));
+  if (key == "sized_by_use")
+    return fmt::format("{} asked for a whole GPU and count as large and fast as what they used\n",
+                       counted(count, "job"));
+  if (key == "gpu_unused") return fmt::format("{} of these used no GPU memory at all\n", count);
+  if (key == "began_before")
+    return fmt::format("{} ran already when the trace begins; they arrive then\n",
+                       counted(count, "job"));
+  if (key == "requests")
+    return fmt::format("{} make the load of the services\n", counted(count, "request"));
+  if (key == "requests_unserved")
+    return fmt::format("not counted: {} that did not succeed\n", counted(count, "request"));
+  if (key == "samples") return fmt::format("samples of GPUs: {} read\n", count);
+  if (key == "samples_of_no_job")
+    return fmt::format("samples of GPUs: {} of no job that is read\n", count);
+  if (key == "samples_ambiguous")
+    return fmt::format("samples of GPUs: {} while several jobs shared the node\n", count);
+  if (key == "bad_lines")
+    return fmt::format("passed over: {} that cannot be read\n", counted(count, "line"));
   if (key == "steps") return fmt::format("not counted: {} of jobs\n", counted(count, "step"));
   if (key == "speeds_unreliable")
     return fmt::format("the measured speeds of {} are unreliable: deepspeech2\n",
@@ -108,7 +156,9 @@ std::string left_out_text(std::string sum, const std::vector<std::string>& by_re
 }  // namespace
 
 std::string trace_text(const Workload& workload) {
-  if (workload.options.empty()) return "";
+  const auto bad = workload.notes.find("bad_lines");
+  if (workload.options.empty())
+    return bad == workload.notes.end() ? "" : note(bad->first, bad->second);
   std::vector<std::string> options, records, hours;
   for (const auto& [key, value] : workload.options)
     options.push_back(fmt::format("{} {}", key, value));

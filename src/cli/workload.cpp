@@ -8,7 +8,7 @@
 
 namespace cleave::cli {
 
-AddCommand add_workload_list, add_workload_from, add_workload_info;
+AddCommand add_workload_list, add_workload_from, add_workload_history, add_workload_info;
 
 namespace {
 
@@ -43,6 +43,7 @@ void add_workload(CommandLine& program, Run& run) {
       ->default_str("1");
   add_workload_list(*group, run);
   add_workload_from(*group, run);
+  add_workload_history(*group, run);
   add_workload_info(*group, run);
 }
 

@@ -29,10 +29,9 @@
 namespace cleave::cli {
 
 void RunArguments::add(CommandLine& command) {
-  command
-      .add_option("--fleet", fleet,
-                  "A fleet file, or empty GPUs: 4xA100-40GB, or 4x8xA100-80GB on four nodes")
-      ->required();
+  Option* const of_fleet = command.add_option(
+      "--fleet", fleet, "A fleet file, or empty GPUs: 4xA100-40GB, or 4x8xA100-80GB on four nodes");
+  if (!fleet_may_be_asked) of_fleet->required();
   command.add_option("--workload", workload,
                      "A workload file, JSON lines or CSV; - reads standard input");
   command.add_option("--trace", trace,
@@ -351,7 +350,9 @@ Result<WorldTerms> RunArguments::read_world(const FleetFile& of) const {
 
 Result<void> RunArguments::not_read(const char* option, const std::string& path) const {
   const std::string of_trace = trace.substr(std::min(trace.size(), trace.find(':') + 1));
-  return not_read_too(option, path, {workload, fleet, of_trace, profiles_repository, time_model});
+  return not_read_too(
+      option, path,
+      {workload, fleet, of_trace, profiles_repository, time_model, trace_options.dcgm});
 }
 
 bool RunArguments::workload_is_drawn() const {
@@ -368,6 +369,14 @@ Result<ComputeSlices> RunArguments::slices_of(const KernelUse& kernel) const {
 }
 
 Result<Workload> RunArguments::read_workload(std::uint64_t with_seed) const {
+  BadLines bad;
+  auto read = read_lines_of_workload(with_seed, bad);
+  if (with_seed == seed) report(bad);  // others read the same lines
+  return read;
+}
+
+Result<Workload> RunArguments::read_lines_of_workload(std::uint64_t with_seed,
+                                                      BadLines& bad) const {
   if (std::ranges::count(std::array{workload.empty(), trace.empty(), generate.empty()}, false) != 1)
     return fail(
         ErrorKind::bad_usage, "",
@@ -382,11 +391,12 @@ Result<Workload> RunArguments::read_workload(std::uint64_t with_seed) const {
     }
     const auto text = read_text(workload, trace_limits);
     if (!text) return std::unexpected(text.error());
-    return parse_workload(*text, workload == "-" ? "standard input" : shown(workload, 200),
-                          model_sizer(workload),
-                          [this](const KernelUse& kernel) { return slices_of(kernel); });
+    return parse_workload(
+        *text, workload == "-" ? "standard input" : shown(workload, 200), model_sizer(workload),
+        [this](const KernelUse& kernel) { return slices_of(kernel); },
+        trace_options.skip_bad_lines ? &bad : nullptr);
   }
-  const auto options = trace_options.read(trace, with_seed);
+  const auto options = trace_options.read(trace, with_seed, bad);
   if (!options) return std::unexpected(options.error());
   return read_trace(trace, *options);
 }

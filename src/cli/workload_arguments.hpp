@@ -18,6 +18,7 @@ namespace cleave::cli {
 struct RunArguments {
   std::string fleet, workload, trace, generate, profiles = "all";
   std::uint64_t seed = 1;
+  bool fleet_may_be_asked = false;  // the command may learn the fleet elsewhere
   bool json = false, timing = false, no_index = false, jitter = false;
   std::string profiles_repository, time_model, know, may = "all";
   std::string faults, forecast = "none", reconfiguration, checkpoint = "30", process_start = "0",
@@ -33,12 +34,18 @@ struct RunArguments {
   [[nodiscard]] Result<void> not_read(const char* option, const std::string& path) const;
   [[nodiscard]] Result<FleetFile> read_fleet() const { return load_fleet(fleet, profiles); }
   [[nodiscard]] Result<Workload> read_workload(std::uint64_t with_seed) const;
+  /// Whether any workload, trace or generator is named.
+  [[nodiscard]] bool names_workload() const {
+    return !workload.empty() || !trace.empty() || !generate.empty();
+  }
   /// Whether another seed makes another workload.
   [[nodiscard]] bool workload_is_drawn() const;
   /// How a run goes, as far as these options say.
   [[nodiscard]] Result<SimulationOptions> read_simulation(const FleetFile& of) const;
 
  private:
+  [[nodiscard]] Result<Workload> read_lines_of_workload(std::uint64_t with_seed,
+                                                        BadLines& bad) const;
   /// What a kernel is of the fleet's GPU model, if it has only one.
   [[nodiscard]] Result<ComputeSlices> slices_of(const KernelUse& kernel) const;
   void add_run_options(CommandLine& command);

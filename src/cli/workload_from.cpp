@@ -36,9 +36,12 @@ void add_source(CommandLine& command, Source& source, const std::string& help) {
 }
 
 Result<Workload> read_trace_of(const Source& source) {
-  const auto options = source.trace_options.read(source.name, source.seed);
+  BadLines bad;
+  const auto options = source.trace_options.read(source.name, source.seed, bad);
   if (!options) return std::unexpected(options.error());
-  return read_trace(source.name, *options);
+  auto workload = read_trace(source.name, *options);
+  report(bad);
+  return workload;
 }
 
 Result<int> write_workload(const Source& source) {
@@ -57,9 +60,13 @@ Result<Workload> read_source(const Source& source) {
   const auto text = read_text(source.name, trace_limits);
   if (!text) return std::unexpected(text.error());
   // What kernels need depends on a fleet; nothing here does.
-  return parse_workload(*text, source.name == "-" ? "standard input" : shown(source.name, 200),
-                        model_sizer(source.name),
-                        [](const KernelUse&) { return ComputeSlices{0}; });
+  BadLines bad;
+  auto workload = parse_workload(
+      *text, source.name == "-" ? "standard input" : shown(source.name, 200),
+      model_sizer(source.name), [](const KernelUse&) { return ComputeSlices{0}; },
+      source.trace_options.skip_bad_lines ? &bad : nullptr);
+  report(bad);
+  return workload;
 }
 
 /// Jobs of similar width.

@@ -470,6 +470,110 @@ TEST(WorkloadFile, CsvHasTheSameKeys) {
             "jobs.csv:2: duration_s: expected a number, found the text 'soon'");
 }
 
+std::vector<double> arrivals_of(const Workload& workload) {
+  std::vector<double> seconds;
+  for (const Job& job : workload.jobs)
+    seconds.push_back(in_seconds(job.arrival.time_since_epoch()));
+  return seconds;
+}
+
+TEST(WorkloadFile, ArrivalsMayBeTimesOfDay) {
+  const auto csv = parse_workload(
+      "id;arrival_s;duration_s\nb;2024-01-31 12:01:00;1\na;2024-01-31 12:00:30.5;1\n", "w");
+  ASSERT_TRUE(csv) << csv.error().text();
+  EXPECT_EQ(csv->jobs[0].id, "a");
+  EXPECT_EQ(arrivals_of(*csv), (std::vector<double>{0, 29.5}));
+  const auto zoned = parse_workload(
+      "{\"id\": \"a\", \"arrival_s\": \"2024-01-31T12:00:00Z\", \"duration_s\": 1}\n"
+      "{\"id\": \"b\", \"arrival_s\": \"2024-01-31T14:00:00+01:00\", \"duration_s\": 1}\n",
+      "w");
+  ASSERT_TRUE(zoned) << zoned.error().text();
+  EXPECT_EQ(arrivals_of(*zoned), (std::vector<double>{0, 3600}));
+  const std::string first = "id,arrival_s,duration_s\na,2024-01-31T12:00:00,1\n";
+  for (const char* other : {"b,5,1\n", "b,,1\n", "b,2024-01-31T12:00:00Z,1\n"})
+    EXPECT_EQ(parse_workload(first + other, "w").error().text(),
+              "w:3: arrival_s: the jobs before this one write arrivals in another way; write "
+              "seconds for all jobs, or times of day for all, with a zone or without");
+  EXPECT_EQ(parse_workload("id,arrival_s,duration_s\na,31.1.2024,1\n", "w").error().place,
+            "w:2: arrival_s");
+}
+
+TEST(WorkloadFile, SpeedsAndSizesMayFollowFromUse) {
+  const auto read = [](const std::string& rows) {
+    return parse_workload("id,duration_s,gpu_util,gpu_memory\n" + rows, "w.csv");
+  };
+  const auto workload = read("a,10,100,9000\nb,10,40,4.5GiB\nc,10,0,0\nd,10,39.6,\ne,10,,\n");
+  ASSERT_TRUE(workload) << workload.error().text();
+  const auto law = [&](std::size_t i) { return workload->speeds[workload->jobs[i].speed].law; };
+  EXPECT_EQ(law(0), (SliceLaw{0, 1, job_overlap})) << "all of its time is the GPU's";
+  ASSERT_TRUE(law(1));
+  EXPECT_EQ(law(1)->bound, 0.4);
+  EXPECT_NEAR(time_on(*law(1), 1), 1, 1e-12) << "the whole GPU is where it was seen";
+  EXPECT_GT(time_on(*law(1), 6), 2);
+  EXPECT_LT(time_on(*law(1), 6), 0.5 * time_on(*law(0), 6));
+  EXPECT_EQ(time_on(*law(2), 6), 1) << "a slice slows nothing";
+  EXPECT_EQ(law(3), law(1)) << "to a percent";
+  EXPECT_FALSE(law(4));
+  const auto asks = [&](std::size_t i) {
+    return text(workload->requests[workload->jobs[i].request]);
+  };
+  EXPECT_EQ(asks(0), "9000 MiB");
+  EXPECT_EQ(asks(1), "4608 MiB");
+  EXPECT_EQ(asks(2), "1 MiB");
+  EXPECT_EQ(asks(3), "nothing");
+  EXPECT_EQ(read("a,10,101,\n").error().text(),
+            "w.csv:2: gpu_util: 101 is not a percentage; give the percent of the job's time in "
+            "which its GPU was busy, 0 to 100");
+  EXPECT_EQ(read("a,10,0.4,\nb,10,1,\n").error().text(),
+            "w.csv: no gpu_util is above 1, as if they were shares; gpu_util is in percent: write "
+            "50 for half of the time");
+  EXPECT_TRUE(read("a,10,1,\nb,10,0,\n")) << "it may be so little";
+  EXPECT_EQ(parse_workload(R"({"id": "a", "duration_s": 1, "gpu_util": 5, "flat": true})", "w")
+                .error()
+                .message,
+            "the job's speeds are given beside it");
+  EXPECT_EQ(parse_workload(R"({"id": "a", "duration_s": 1, "gpu_memory": 5, "memory_mib": 9})", "w")
+                .error()
+                .message,
+            "memory_mib says the same");
+}
+
+TEST(WorkloadFile, BadLinesMayBePassedOver) {
+  BadLines bad;
+  const auto csv =
+      parse_workload("id,duration_s\na,1\ntorn\nb,soon\na,2\nc,3\n", "w.csv", {}, {}, &bad);
+  ASSERT_TRUE(csv) << csv.error().text();
+  EXPECT_EQ(csv->jobs.size(), 2U);
+  EXPECT_EQ(csv->read, 2U);
+  EXPECT_EQ(csv->notes.at("bad_lines"), 3U);
+  ASSERT_EQ(bad.first.size(), 3U);
+  EXPECT_EQ(bad.first[0].place, "w.csv:3");
+  EXPECT_EQ(bad.first[1].place, "w.csv:4: duration_s");
+  EXPECT_EQ(bad.first[2].message, "there are two jobs named 'a'");
+
+  BadLines of_json;
+  std::string lines = R"({"id": "a", "duration_s": 1})"
+                      "\n";
+  for (int i = 0; i < 7; ++i) lines += "{\"id\": \n";
+  // Half of a service must not stay behind where its second replica is refused.
+  lines += R"({"id": "s.1", "duration_s": 1})"
+           "\n";
+  lines += R"({"id": "s", "memory_mib": 100, "service": {"replicas": 2, "served_per_s": 10,)"
+           R"( "requests_per_s": 5}})"
+           "\n";
+  const auto json = parse_workload(lines, "w.jsonl", {}, {}, &of_json);
+  ASSERT_TRUE(json) << json.error().text();
+  EXPECT_EQ(json->jobs.size(), 2U);
+  EXPECT_TRUE(json->services.empty());
+  EXPECT_EQ(of_json.count, 8U);
+  EXPECT_EQ(of_json.first.size(), BadLines::most_kept);
+
+  BadLines all;
+  EXPECT_EQ(parse_workload("id,duration_s\na,x\n", "w", {}, {}, &all).error().message,
+            "the workload has no jobs");
+  EXPECT_EQ(all.count, 1U);
+}
+
 TEST(WorkloadFile, NamesThePlaceAndTheRemedy) {
   EXPECT_EQ(
       job_error(R"({"id": "a", "duration_s": 1, "memory": {"iterations": 1, "reuse_ratio": )"

@@ -20,11 +20,14 @@ std::string text_of_wanted(const Request& request) {
                        request.offload->value);
   };
   return std::visit(
-      Overloads{
-          of_size, [](const ByProfile& by_profile) { return by_profile.profile; },
-          [](const ByShare& share) { return fmt::format("{}/1000 of a GPU", share.thousandths); },
-          [](const Unknown&) { return std::string("nothing"); },
-          [](const WholeGpu&) { return std::string("a whole GPU"); }},
+      Overloads{of_size, [](const ByProfile& by_profile) { return by_profile.profile; },
+                [](const ByShare& share) {
+                  return share.thousandths == 1000
+                             ? std::string("all of a GPU")
+                             : fmt::format("{}/1000 of a GPU", share.thousandths);
+                },
+                [](const Unknown&) { return std::string("nothing"); },
+                [](const WholeGpu&) { return std::string("a whole GPU"); }},
       request.wanted);
 }
 

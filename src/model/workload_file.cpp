@@ -15,33 +15,35 @@ namespace cleave {
 
 namespace {
 
-Result<Workload> finished(Workload workload, const std::string& place) {
-  if (workload.jobs.empty())
+Result<Workload> finished(JobReader&& reader, const std::string& place, const BadLines* bad) {
+  auto workload = std::move(reader).finish(place);
+  if (!workload) return workload;
+  if (workload->jobs.empty())
     return fail(ErrorKind::bad_input, place, "the workload has no jobs", "is it the right file?");
-  workload.sort();
+  if (bad != nullptr && bad->count > 0) workload->notes["bad_lines"] = bad->count;
+  workload->sort();
   return workload;
 }
 
 Result<Workload> parse_lines(std::string_view text, const std::string& place,
-                             const JobSizers& sizers) {
-  std::optional<Error> error;
-  JobReader reader(error, sizers);
+                             const JobSizers& sizers, BadLines* bad) {
+  JobReader reader(sizers);
   std::size_t number = 0;
   for (const std::string_view line : split(text, '\n')) {
     ++number;
     if (trimmed(line).empty()) continue;
     const std::string here = fmt::format("{}:{}", place, number);
     auto document = parse_json_line(line, here);
-    if (!document) {
-      // A file whose first line is not a whole object is another kind of file.
-      if (reader.workload.jobs.empty() && !trimmed(line).ends_with('}'))
-        document.error().remedy = "a workload is CSV with a header, or one JSON object a line";
-      return std::unexpected(document.error());
-    }
-    reader.read(*document, here);
-    if (error) return std::unexpected(*error);
+    // A file whose first line is not a whole object is another kind of file.
+    if (!document && reader.is_empty() && !trimmed(line).ends_with('}'))
+      document.error().remedy = "a workload is CSV with a header, or one JSON object a line";
+    const auto read =
+        document ? reader.read(*document, here) : Result<void>(std::unexpected(document.error()));
+    if (read) continue;
+    if (const auto passed = pass_over(bad, read.error()); !passed)
+      return std::unexpected(passed.error());
   }
-  return finished(std::move(reader.workload), place);
+  return finished(std::move(reader), place, bad);
 }
 
 /// A cell as JSON: columns of text stay text, others are numbers, true, false or objects.
@@ -73,8 +75,18 @@ Result<void> check_columns(const CsvReader& csv, const std::string& place) {
   return {};
 }
 
+/// Without the cells that are empty.
+Json row_of(const CsvReader& csv, const std::vector<std::string>& cells) {
+  Json row = Json::object();
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    const std::string_view column = trimmed(csv.columns()[i]), cell = trimmed(cells[i]);
+    if (!cell.empty()) row[std::string(column)] = cell_value(column, std::string(cell));
+  }
+  return row;
+}
+
 Result<Workload> parse_table(std::string_view text, const std::string& place,
-                             const JobSizers& sizers) {
+                             const JobSizers& sizers, BadLines* bad) {
   auto csv = CsvReader::open(text, place);
   if (!csv) return std::unexpected(csv.error());
   if (std::ranges::none_of(csv->columns(), [](const auto& name) { return trimmed(name) == "id"; }))
@@ -82,28 +94,25 @@ Result<Workload> parse_table(std::string_view text, const std::string& place,
                 "this is not a workload: its first line names no column 'id'",
                 "write CSV with a header, or one JSON object a line");
   if (const auto known = check_columns(*csv, place); !known) return std::unexpected(known.error());
-  std::optional<Error> error;
-  JobReader reader(error, sizers);
+  JobReader reader(sizers);
   std::vector<std::string> cells;
   while (true) {
     const auto more = csv->next(cells);
-    if (!more) return std::unexpected(more.error());
-    if (!*more) break;
-    Json row = Json::object();
-    for (std::size_t i = 0; i < cells.size(); ++i)
-      if (!trimmed(cells[i]).empty())
-        row[std::string(trimmed(csv->columns()[i]))] =
-            cell_value(trimmed(csv->columns()[i]), std::string(trimmed(cells[i])));
-    reader.read(row, csv->place());
-    if (error) return std::unexpected(*error);
+    if (more && !*more) break;
+    const auto read = more ? reader.read(row_of(*csv, cells), csv->place())
+                           : Result<void>(std::unexpected(more.error()));
+    if (read) continue;
+    if (const auto passed = pass_over(bad, read.error()); !passed)
+      return std::unexpected(passed.error());
   }
-  return finished(std::move(reader.workload), place);
+  return finished(std::move(reader), place, bad);
 }
 
 }  // namespace
 
 Result<Workload> parse_workload(std::string_view text, const std::string& place,
-                                const ModelSizer& sizer, const KernelSizer& kernels) {
+                                const ModelSizer& sizer, const KernelSizer& kernels,
+                                BadLines* bad) {
   const std::string_view content = without_byte_order_mark(text);
   if (trimmed(content).empty())
     return fail(ErrorKind::bad_input, place, "the file is empty",
@@ -112,8 +121,8 @@ Result<Workload> parse_workload(std::string_view text, const std::string& place,
     return fail(ErrorKind::bad_input, place, "this is one JSON list",
                 "write one JSON object a line, without a list around them");
   const JobSizers sizers{sizer, kernels};
-  return trimmed(content).starts_with('{') ? parse_lines(content, place, sizers)
-                                           : parse_table(content, place, sizers);
+  return trimmed(content).starts_with('{') ? parse_lines(content, place, sizers, bad)
+                                           : parse_table(content, place, sizers, bad);
 }
 
 }  // namespace cleave

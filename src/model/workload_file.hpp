@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/bad_lines.hpp"
 #include "base/result.hpp"
 #include "model/job.hpp"
 #include "model/kernel_use.hpp"
@@ -33,10 +34,12 @@ using KernelSizer = std::function<Result<ComputeSlices>(const KernelUse&)>;
 /// Reads either form; CSV when the first character is not '{'. `place` is the file's name. Every
 /// profile named must belong to some known GPU; whether the fleet has it is checked by the run.
 /// Jobs that name a model ask for the size that `sizer` computes, those that name a kernel for at
-/// least the compute that `kernels` computes; without these they are refused.
+/// least the compute that `kernels` computes; without these they are refused. Lines that are
+/// refused are passed over where `bad` is not null, and counted in the notes of the workload.
 [[nodiscard]] Result<Workload> parse_workload(std::string_view text, const std::string& place,
                                               const ModelSizer& sizer = {},
-                                              const KernelSizer& kernels = {});
+                                              const KernelSizer& kernels = {},
+                                              BadLines* bad = nullptr);
 
 /// One line of JSON for each job, as parse_workload reads it.
 std::string workload_text(const Workload& workload);

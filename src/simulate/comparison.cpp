@@ -144,7 +144,7 @@ void add_bounds(std::span<const SeedRuns> seeds, const std::vector<std::size_t>&
   std::vector<double> bounds, times;
   for (const std::size_t i : distinct_seeds) {
     const SeedRuns& seed = seeds[i];
-    if (seed.common.jobs == 0) continue;
+    if (seed.common.jobs == 0 || !seed.common.schedulers[scheduler].compared) continue;
     const RunSummary& run = seed.runs[scheduler];
     const TimeBounds& of = run.shared_starts > 0 ? seed.bounds.shared : seed.bounds.apart;
     bounds.push_back(of.*figure.bound);
@@ -166,8 +166,10 @@ FigureComparison compare_figure(std::span<const SeedRuns> seeds,
     const SeedRuns& seed = seeds[i];
     const Value value = figure.of(seed.runs[scheduler], seed.common.schedulers[scheduler]);
     if (value) values.push_back(*value);
+    const bool same_jobs = seed.common.same_jobs && seed.common.schedulers[scheduler].compared &&
+                           seed.common.schedulers[0].compared;
     if (scheduler == 0 || !value ||
-        (figure.row->compared == Compared::with_same_jobs && !seed.common.same_jobs))
+        (figure.row->compared == Compared::with_same_jobs && !same_jobs))
       continue;
     const Value first = figure.of(seed.runs[0], seed.common.schedulers[0]);
     if (!first) continue;
@@ -184,11 +186,23 @@ FigureComparison compare_figure(std::span<const SeedRuns> seeds,
 
 }  // namespace
 
+std::vector<bool> finish_enough(std::span<const std::vector<JobOutcome>> by_scheduler) {
+  std::vector<std::size_t> finished;
+  for (const auto& outcomes : by_scheduler)
+    finished.push_back(static_cast<std::size_t>(
+        std::ranges::count(outcomes, JobOutcome::End::finished, &JobOutcome::end)));
+  const std::size_t most = finished.empty() ? 0 : std::ranges::max(finished);
+  std::vector<bool> enough;
+  for (const std::size_t count : finished) enough.push_back(2 * count >= most);
+  return enough;
+}
+
 std::vector<bool> finished_by_all(std::span<const std::vector<JobOutcome>> by_scheduler) {
   std::vector<bool> by_all(by_scheduler.empty() ? 0 : by_scheduler.front().size(), true);
-  for (const auto& outcomes : by_scheduler)
-    for (std::size_t job = 0; job < by_all.size(); ++job)
-      by_all[job] = by_all[job] && outcomes[job].end == JobOutcome::End::finished;
+  const std::vector<bool> enough = finish_enough(by_scheduler);
+  for (std::size_t s = 0; s < by_scheduler.size(); ++s)
+    for (std::size_t job = 0; enough[s] && job < by_all.size(); ++job)
+      by_all[job] = by_all[job] && by_scheduler[s][job].end == JobOutcome::End::finished;
   return by_all;
 }
 
@@ -201,12 +215,15 @@ CommonTimes common_times(std::span<const std::vector<JobOutcome>> by_scheduler) 
     return outcome.end == JobOutcome::End::finished;
   };
   const std::vector<bool> by_all = finished_by_all(by_scheduler);
+  const std::vector<bool> enough = finish_enough(by_scheduler);
   for (std::size_t job = 0; job < jobs; ++job) {
     common.jobs += by_all[job] ? 1 : 0;
-    for (const auto& outcomes : by_scheduler)
-      if (finished(outcomes[job]) && !by_all[job]) common.same_jobs = false;
+    for (std::size_t s = 0; s < schedulers; ++s)
+      if (enough[s] && finished(by_scheduler[s][job]) && !by_all[job]) common.same_jobs = false;
   }
   for (std::size_t s = 0; s < schedulers; ++s) {
+    common.schedulers[s].compared = enough[s];
+    if (!enough[s]) continue;
     std::vector<Duration> wait, turnaround, execution;
     std::vector<double> slowdown;
     for (std::size_t job = 0; job < jobs; ++job) {
@@ -218,7 +235,7 @@ CommonTimes common_times(std::span<const std::vector<JobOutcome>> by_scheduler) 
       if (outcome.slowdown) slowdown.push_back(*outcome.slowdown);
     }
     common.schedulers[s] = {Distribution::of(wait), Distribution::of(turnaround),
-                            Distribution::of(execution), Ratios::of(slowdown)};
+                            Distribution::of(execution), Ratios::of(slowdown), true};
   }
   return common;
 }
@@ -283,6 +300,8 @@ RunComparison compare(std::span<const SeedRuns> seeds) {
   for (std::size_t s = 0; s < seeds.front().runs.size(); ++s) {
     SchedulerComparison& scheduler = comparison.schedulers.emplace_back();
     scheduler.scheduler = seeds.front().runs[s].scheduler;
+    for (const SeedRuns& seed : seeds)
+      scheduler.without_times += seed.common.schedulers[s].compared ? 0 : 1;
     for (const Figure& figure : figures())
       scheduler.figures.push_back(compare_figure(seeds, kept, s, figure));
   }
@@ -328,7 +347,9 @@ Json to_json(const RunComparison& comparison) {
       }
       all[std::string(figure.figure)] = json;
     }
-    schedulers.push_back({{"scheduler", scheduler.scheduler}, {"figures", all}});
+    schedulers.push_back({{"scheduler", scheduler.scheduler},
+                          {"without_times", scheduler.without_times},
+                          {"figures", all}});
   }
   return {
       {"seeds", seeds},

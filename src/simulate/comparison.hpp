@@ -3,9 +3,10 @@
 // which differences are more than chance.
 //
 // Times of jobs are taken over the jobs that every scheduler finished with that seed; otherwise a
-// scheduler that gives up on long jobs would look quick. How many jobs each scheduler finished,
-// failed, rejected or left waiting is reported too. A makespan compares only for seeds in which all
-// finished the same jobs.
+// scheduler that gives up on long jobs would look quick. One that finishes fewer than half as many
+// as the best cannot do with this fleet: it has no times, and does not reduce those of the others
+// to the few jobs that it does. How many jobs each scheduler finished, failed, rejected or left
+// waiting is reported too. A makespan compares only for seeds in which all finished the same jobs.
 //
 // Each scheduler is compared with the first one, in pairs with the same seed. A difference exceeds
 // the spread if the exact two-sided sign test, without ties, gives at most 5 %: with 6 to 8 seeds
@@ -29,16 +30,19 @@ namespace cleave {
 /// Over the jobs that all schedulers finished.
 struct CommonTimes {
   std::size_t jobs = 0;
-  bool same_jobs = true;  // every scheduler finished exactly these
+  bool same_jobs = true;  // every scheduler with times finished exactly these
   /// The times under one scheduler.
   struct Of {
     Distribution wait, turnaround, execution;
     Ratios slowdown;
+    bool compared = true;  // it finishes enough to have times
   };
   std::vector<Of> schedulers;
 };
 
-/// By job: whether every scheduler finished it.
+/// By scheduler: whether it finishes at least half as many jobs as the one that finishes most.
+std::vector<bool> finish_enough(std::span<const std::vector<JobOutcome>> by_scheduler);
+/// By job: whether every scheduler that finishes enough finished it.
 std::vector<bool> finished_by_all(std::span<const std::vector<JobOutcome>> by_scheduler);
 /// The outcomes of one workload under each scheduler, by job.
 CommonTimes common_times(std::span<const std::vector<JobOutcome>> by_scheduler);
@@ -87,6 +91,7 @@ struct FigureComparison {
 struct SchedulerComparison {
   std::string scheduler;
   std::vector<FigureComparison> figures;
+  std::size_t without_times = 0;  // in so many seeds it finishes too few jobs to be compared
 };
 
 /// The whole comparison.

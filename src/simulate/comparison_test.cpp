@@ -21,6 +21,11 @@ JobOutcome finished(int wait, int turnaround) {
   return {End::finished, seconds(wait), seconds(turnaround), seconds(turnaround - wait)};
 }
 
+const FigureComparison& turnaround(const RunComparison& comparison) {
+  return *std::ranges::find(comparison.schedulers[1].figures, "turnaround_mean_s",
+                            &FigureComparison::figure);
+}
+
 TEST(Comparison, TimesAreOfTheJobsThatAllFinish) {
   // The second scheduler gives up on the long job, the first on a short one.
   const std::vector<JobOutcome> runs[] = {
@@ -34,6 +39,34 @@ TEST(Comparison, TimesAreOfTheJobsThatAllFinish) {
   EXPECT_EQ(common.schedulers[1].wait.max, std::chrono::seconds(3));
   const std::vector<JobOutcome> same[] = {{finished(1, 2), {}}, {finished(1, 3), {}}};
   EXPECT_TRUE(common_times(same).same_jobs);
+}
+
+TEST(Comparison, ASchedulerThatCannotServeTheFleetTakesNoTimesFromTheOthers) {
+  const JobOutcome rejected{End::rejected, {}, {}, {}};
+  const std::vector<JobOutcome> runs[] = {{finished(1, 10), finished(2, 20), finished(3, 30)},
+                                          {finished(0, 5), rejected, rejected},
+                                          {finished(2, 12), finished(2, 22), finished(2, 32)}};
+  EXPECT_EQ(finish_enough(runs), (std::vector<bool>{true, false, true}));
+  const CommonTimes common = common_times(runs);
+  EXPECT_EQ(common.jobs, 3U);
+  EXPECT_TRUE(common.same_jobs);
+  EXPECT_EQ(common.schedulers[0].turnaround.mean, std::chrono::seconds(20));
+  EXPECT_FALSE(common.schedulers[1].compared);
+  EXPECT_EQ(common.schedulers[1].turnaround.count, 0U);
+  SeedRuns seed;
+  seed.seed = 1;
+  seed.common = common;
+  seed.runs.resize(3);
+  for (std::size_t s = 0; s < 3; ++s)
+    seed.runs[s].makespan = std::chrono::seconds(30 * static_cast<int>(s + 1));
+  const RunComparison comparison = compare(std::span(&seed, 1));
+  EXPECT_EQ(comparison.schedulers[1].without_times, 1U);
+  EXPECT_FALSE(comparison.schedulers[1].figures.front().ratio) << "it does other jobs";
+  EXPECT_DOUBLE_EQ(comparison.schedulers[2].figures.front().ratio->median, 3);
+  EXPECT_FALSE(turnaround(comparison).value);
+  // Where nobody finishes anything, nobody is worse than the others.
+  const std::vector<JobOutcome> none[] = {{rejected}, {rejected}};
+  EXPECT_EQ(finish_enough(none), (std::vector<bool>{true, true}));
 }
 
 TEST(Comparison, MedianAndSpreadByHand) {
@@ -80,11 +113,6 @@ std::vector<SeedRuns> runs_of(const std::vector<std::pair<int, int>>& turnaround
         std::vector<std::vector<JobOutcome>>{{finished(0, first)}, {finished(0, second)}});
   }
   return seeds;
-}
-
-const FigureComparison& turnaround(const RunComparison& comparison) {
-  return *std::ranges::find(comparison.schedulers[1].figures, "turnaround_mean_s",
-                            &FigureComparison::figure);
 }
 
 TEST(Comparison, ASideThatAllSeedsAreOnExceedsTheSpread) {

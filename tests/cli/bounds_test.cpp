@@ -96,8 +96,9 @@ TEST(Bounds, OfTextAreSaidWithTheirPlace) {
                            const std::string& said) {
     expect_refused("simulate --fleet 1xA100-40GB --workload " + scratch.write(name, text), said);
   };
-  refused("w.csv", "id;duration_s\na;1\n", "w.csv:1: the header has no comma but semicolons");
-  refused("w.csv", "id\tduration_s\na\t1\n", "w.csv:1: the header has no comma but tabs");
+  refused("w.csv", "id;duration_s\na;1;2\n", "w.csv:2: the line has 3 cells, the header 2");
+  refused("w.csv", "id\tduration_s\na\t1,5\n", "w.csv:2: duration_s: expected a number");
+  refused("w.csv", "id,arrival_s,duration_s\na,noon,1\n", "w.csv:2: arrival_s: 'noon' is not a");
   refused("w.csv", "id,duration_s,wieght\na,1,1\n", "w.csv:1: unknown column 'wieght'");
   refused("w.jsonl", "", "w.jsonl: the file is empty; a workload is CSV with a header, or one");
   refused("w.jsonl", "{\"id\": \"\xe9\", \"duration_s\": 1}\n",

@@ -51,6 +51,46 @@ TEST(Import, PrintsAFleetWithWhatTheListingsSay) {
   EXPECT_EQ(cleave(example).out, outcome.out) << "same input, same bytes";
 }
 
+TEST(Import, MergesNodes) {
+  const std::string file = "examples/smi/a100-node.txt";
+  const auto names = [](const Outcome& outcome) {
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.command << outcome.err;
+    std::string said;
+    for (const Json& gpu : document(outcome.out)["gpus"])
+      said += gpu["name"].get<std::string>() + " ";
+    return said;
+  };
+  const Scratch scratch;
+  const std::string copy = scratch.path("copy.txt"), all = scratch.path("all.txt");
+  ASSERT_EQ(shell("cp " + file + " " + copy).exit_code, 0);
+  const Outcome two = cleave("import smi --model A100-40GB n0=" + file + " n1=" + copy);
+  EXPECT_EQ(names(two), "n0/0 n0/2 n1/0 n1/2 ");
+  EXPECT_NE(two.err.find("10 instances on 4 GPUs of 2 nodes"), std::string::npos) << two.err;
+  // As pdsh writes it, with the list of GPUs: model and number need not be named.
+  ASSERT_EQ(shell("for n in a b c; do for i in 0 1 2 3; do echo \"$n: GPU $i: NVIDIA "
+                  "A100-SXM4-40GB (UUID: GPU-$i)\"; done; sed \"s/^/$n: /\" " +
+                  file + "; done > " + all)
+                .exit_code,
+            0);
+  const Outcome listed = cleave("import smi " + all);
+  EXPECT_EQ(names(listed), "a/0 a/1 a/2 a/3 b/0 b/1 b/2 b/3 c/0 c/1 c/2 c/3 ");
+  EXPECT_EQ(listed.err.find("--gpus N"), std::string::npos) << listed.err;
+  refused("--model A100-40GB n0=" + all, "the file says itself which nodes it is of");
+}
+
+TEST(Import, ATableOfNodesIsAFleet) {
+  const Scratch scratch;
+  const std::string table = scratch.write(
+      "nodes.csv",
+      "gpu_model,gpu_capacity_num,cpu_num,node_name\nA100-SXM4-80GB,8,128,0\nA10,1,64,1\n");
+  const Outcome outcome = cleave("import nodes " + table);
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_NE(outcome.err.find("left out: 1 A10 in 1 node"), std::string::npos) << outcome.err;
+  EXPECT_EQ(cleave("place --profile 1g.10gb --fleet " + scratch.write("fleet.json", outcome.out))
+                .exit_code,
+            0);
+}
+
 TEST(Import, NothingMovesUntilAPersonSaysSo) {
   const Scratch scratch;
   const std::string fleet = scratch.path("fleet.json");
@@ -111,8 +151,8 @@ TEST(Import, EmptyNodes) {
 TEST(Import, BadInputIsToldWhereAndWhat) {
   const Scratch scratch;
   const std::string file = "examples/smi/a100-node.txt ";
-  refused("--model A100-40GB " + file, "--node is required");
-  refused("--node n0 " + file, "--model is required");
+  refused("--model A100-40GB " + file, "a node needs a name");
+  refused("--node n0 " + file, "--model: of which model the GPUs of n0 are is not known");
   refused("--node n0 --model A100-40GB", "FILE is required");
   refused("--node '' --model A100-40GB " + file, "a node needs a name");
   refused("--node n0 --model A100 " + file, "--model: unknown GPU model 'A100'");

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "base/format.hpp"
 #include "base/json.hpp"
+#include "base/text.hpp"
 #include "json_of.hpp"
 
 namespace cleave {
@@ -44,6 +46,71 @@ TEST(Plan, EveryProblemIsProvenAndHasTheKeysOfTheFormat) {
           "pending_size", "sequential_migrations", "memory_utilization", "compute_utilization"})
       EXPECT_TRUE(plan["metrics"].contains(key) && plan["metrics_now"].contains(key)) << key;
   }
+}
+
+TEST(Plan, MigPartedReadsWhatIsExported) {
+  const Outcome outcome = cleave(std::string("plan compact --export mig-parted") + scattered);
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  // The few lines of YAML that there are: version, a list for each node, and its entries.
+  EXPECT_NE(outcome.out.find("version: v1\nmig-configs:\n  \"n0\":\n    - devices: [0"),
+            std::string::npos)
+      << outcome.out;
+  const Json plan = json(std::string("compact") + scattered);
+  std::map<std::string, int> exported, planned;
+  int devices = 0;
+  for (const std::string_view line : split(outcome.out, '\n')) {
+    if (line.contains("devices: [")) devices = static_cast<int>(split(line, ',').size());
+    const auto words = split(trimmed(line), '"');
+    if (line.starts_with("        \"") && words.size() == 3)
+      exported[std::string(words[1])] +=
+          devices * static_cast<int>(*parse_integer(trimmed(words[2].substr(1))));
+  }
+  for (const Json& placement : plan["placements"])
+    ++planned[placement["profile"].get<std::string>()];
+  for (const auto& [profile, count] : planned) EXPECT_GE(exported[profile], count) << profile;
+  EXPECT_FALSE(planned.empty());
+}
+
+TEST(Plan, SlurmReadsWhatIsExported) {
+  const Outcome outcome = cleave(std::string("plan compact --export gres") + scattered);
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  std::string gres;
+  for (const std::string_view line : split(outcome.out, '\n')) {
+    if (line.empty() || line.starts_with('#') || line == "AutoDetect=nvml") continue;
+    const auto words = split(line, ' ');
+    ASSERT_EQ(words.size(), 4U) << line;
+    EXPECT_TRUE(words[0].starts_with("NodeName=") && words[1] == "Name=gpu" &&
+                words[2].starts_with("Type=") && words[3].starts_with("Count="))
+        << line;
+    gres += fmt::format("gres/gpu:{}={},", words[2].substr(5), words[3].substr(6));
+  }
+  ASSERT_FALSE(gres.empty());
+  EXPECT_NE(outcome.out.find("# NodeName=n0 Gres=gpu:"), std::string::npos) << outcome.out;
+  // What Slurm would account of them is read back as these profiles.
+  const Scratch scratch;
+  std::string jobs = "JobID|Submit|Start|ElapsedRaw|State|AllocTRES\n";
+  int number = 0;
+  for (const std::string_view entry : split(gres.substr(0, gres.size() - 1), ','))
+    jobs += fmt::format("{}|1|1|9|COMPLETED|{}\n", ++number, entry);
+  const Outcome read = cleave("workload from sacct:" + scratch.write("log.txt", jobs));
+  EXPECT_EQ(read.exit_code, 0) << read.err;
+  EXPECT_NE(read.err.find("0 left out"), std::string::npos) << read.err;
+  EXPECT_EQ(read.out.find("gpu_share"), std::string::npos) << "a type that is no profile";
+}
+
+TEST(Plan, ExportsAreOfFleetFilesAlone) {
+  const auto refused = [](const std::string& arguments, const std::string& part) {
+    const Outcome outcome = cleave("plan " + arguments);
+    EXPECT_EQ(outcome.exit_code, 2) << outcome.err;
+    EXPECT_NE(outcome.err.find(part), std::string::npos) << outcome.err;
+  };
+  refused("compact --live --export gres", "carried out by the daemon");
+  refused(std::string("compact --json --export gres") + scattered, "contradicts --json");
+  refused(std::string("compact --export yaml") + scattered, "yaml");
+  const Scratch scratch;
+  const std::string named =
+      scratch.write("fleet.json", R"({"gpus": [{"name": "front", "model": "A30-24GB"}]})");
+  refused("compact --export gres --fleet " + named, "its name does not end in its number");
 }
 
 TEST(Plan, FewestGpusLeastWasteFewestMoves) {

@@ -2,6 +2,7 @@
 // destroys, and that other programs read what it prints.
 
 #include <chrono>
+#include <set>
 #include <thread>
 
 #include "sim_node.hpp"
@@ -27,6 +28,57 @@ class Smi : public SimNode {
     return outcome.out;
   }
 };
+
+// What `cleave plan --export commands` writes leads to the plan's layout, as `import` reads it
+// back.
+TEST(Smi, CarriesOutAnExportedPlan) {
+  const Smi node("2xA100-40GB");
+  (void)node.said("mig -i 0 -cgi 2g.10gb:0,1g.5gb:6 -C");
+  (void)node.said("mig -i 1 -cgi 1g.5gb:2 -C");
+  const Scratch scratch;
+  const std::string smi =
+      scratch.write("smi.sh", "#!/bin/sh\nexec env " + node.command("\"$@\"") + "\n");
+  const auto imported = [&] {
+    const std::string listing = scratch.write("lgi.txt", node.said("mig -lgi"));
+    const Outcome outcome =
+        shell("cleave import smi --gpus 2 --node n0 --model A100-40GB " + listing);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return outcome.out;
+  };
+  // A person says what runs there, and that it may move.
+  std::string now = imported();
+  for (const char* name : {"a", "b", "c"}) {
+    const std::string held = "\"movable\": false";
+    now.replace(now.find(held), held.size(),
+                fmt::format("\"movable\": true, \"workload\": \"{}\"", name));
+  }
+  const std::string fleet = scratch.write("fleet.json", now);
+  const std::string plan = "cleave plan compact --fleet " + fleet;
+  const Outcome script = shell(plan + " --export commands");
+  ASSERT_EQ(script.exit_code, 0) << script.err;
+  EXPECT_NE(script.out.find("# wave 1 of "), std::string::npos) << script.out;
+  EXPECT_NE(script.out.find("\nready 'drain '"), std::string::npos) << script.out;
+  const Outcome ran = shell("chmod +x " + smi + " && READY=1 ON=local NVIDIA_SMI=" + smi + " sh " +
+                            scratch.write("plan.sh", script.out));
+  EXPECT_EQ(ran.exit_code, 0) << ran.out << ran.err;
+  const Json reached = document(Outcome{.out = imported()})["gpus"];
+  std::multiset<std::string> there, planned;
+  for (const Json& gpu : reached)
+    for (const Json& instance : gpu["instances"])
+      there.insert(fmt::format("{} {}@{}", gpu["name"].get<std::string>(),
+                               instance["profile"].get<std::string>(),
+                               instance["start"].get<int>()));
+  for (const Json& placement : document(shell(plan + " --json"))["placements"])
+    planned.insert(fmt::format("{} {}@{}", placement["gpu"].get<std::string>(),
+                               placement["profile"].get<std::string>(),
+                               placement["start"].get<int>()));
+  EXPECT_EQ(there, planned);
+  EXPECT_EQ(planned.size(), 3U);
+  // A second time the state is another, and the script stops at the first difference.
+  const Outcome again =
+      shell("READY=1 ON=local NVIDIA_SMI=" + smi + " sh " + scratch.path("plan.sh"));
+  EXPECT_NE(again.exit_code, 0);
+}
 
 TEST(Smi, MakesListsAndDestroysInstances) {
   const Smi node("1xA100-40GB,1xH100-80GB-SXM5");

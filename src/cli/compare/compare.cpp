@@ -10,6 +10,7 @@
 #include "base/json.hpp"
 #include "base/ratio.hpp"
 #include "base/terminal.hpp"
+#include "cli/assumed_range.hpp"
 #include "cli/blocks.hpp"
 #include "cli/command.hpp"
 #include "cli/compare/compare_csv.hpp"
@@ -17,6 +18,7 @@
 #include "cli/compare/compare_text.hpp"
 #include "cli/compare/sweep.hpp"
 #include "cli/compare/wait_chart.hpp"
+#include "cli/history_replay.hpp"
 #include "cli/output_files.hpp"
 #include "cli/report_file.hpp"
 #include "cli/run_outcomes.hpp"
@@ -30,17 +32,48 @@ namespace {
 
 struct Options {
   RunArguments run;
+  HistoryArguments history;
   std::string schedulers, outcomes, csv, report, sweep, charts = when_charts.front();
   std::uint64_t seeds = 1, threads = 0;
+  Options() { run.fleet_may_be_asked = true; }
 };
 
-/// Arrivals of workloads that are not traces come `faster`.
-Result<ComparisonPlan> read_plan(const Options& options, double faster) {
+/// A comparison, and the past that it replays, if it does.
+struct Question {
   ComparisonPlan plan;
+  std::optional<HistoryReplay> replay;
+  std::optional<std::size_t> ran;  // index of the scheduler that ran
+};
+
+/// The past as the workload; the scheduler that ran is compared too.
+Result<void> read_past(const Options& options, Question& question) {
+  ComparisonPlan& plan = question.plan;
+  auto replay = read_replay(options.history, plan.fleet);
+  if (!replay) return std::unexpected(replay.error());
+  plan.workloads.push_back(replay->workload);
+  if (!replay->ran.empty()) {
+    auto ran = parse_scheduler(replay->ran);
+    if (!ran) return fail_at("--ran", ran.error());
+    const auto at = std::ranges::find_if(plan.specs, [&](const SchedulerSpec& spec) {
+      return spec.row == ran->row && spec.options == ran->options;
+    });
+    question.ran = static_cast<std::size_t>(at - plan.specs.begin());
+    if (at == plan.specs.end()) plan.specs.push_back(*std::move(ran));
+  }
+  question.replay = *std::move(replay);
+  return {};
+}
+
+/// Arrivals of workloads that are not traces come `faster`.
+Result<Question> read_question(const Options& options, double faster) {
+  Question question;
+  ComparisonPlan& plan = question.plan;
+  const auto fits = options.history.check(options.run.names_workload());
+  if (!fits) return std::unexpected(fits.error());
   auto specs = parse_schedulers(options.schedulers);
   if (!specs) return std::unexpected(specs.error());
   plan.specs = *std::move(specs);
-  auto fleet = options.run.read_fleet();
+  auto fleet = options.history.read_fleet(options.run.fleet, options.run.profiles);
   if (!fleet) return std::unexpected(fleet.error());
   plan.fleet = *std::move(fleet);
   auto simulation = options.run.read_simulation(plan.fleet);
@@ -52,7 +85,8 @@ Result<ComparisonPlan> read_plan(const Options& options, double faster) {
                 "a few dozen tell a difference from chance");
   for (std::uint64_t k = 0; k < options.seeds; ++k) {
     plan.seeds.push_back(options.run.seed + k);
-    if (k > 0 && !options.run.workload_is_drawn()) continue;
+    const bool drawn = options.run.workload_is_drawn();
+    if (!options.history.source.empty() || (k > 0 && !drawn)) continue;
     auto workload = options.run.read_workload(plan.seeds.back());
     if (!workload) return std::unexpected(workload.error());
     if (faster != 1)
@@ -60,7 +94,9 @@ Result<ComparisonPlan> read_plan(const Options& options, double faster) {
         return std::unexpected(done.error());
     plan.workloads.push_back(*std::move(workload));
   }
-  return plan;
+  if (!options.history.source.empty())
+    if (const auto past = read_past(options, question); !past) return std::unexpected(past.error());
+  return question;
 }
 
 Json runs_json(const ComparisonPlan& plan, const ComparedRuns& results, bool timing) {
@@ -78,28 +114,37 @@ Json runs_json(const ComparisonPlan& plan, const ComparedRuns& results, bool tim
 /// The comparison with one value of what is swept.
 struct Point {
   std::string value;
-  ComparisonPlan plan;
+  Question question;
   ComparedRuns results;
   WaitChart waits;
-  std::string page;  // where a report is wanted
+  std::vector<JobOutcome> of_past = {};  // of the scheduler that ran, with the first seed
+  AssumedRange range = {};
+  std::optional<ReplayErrors> errors = {};
+
+  [[nodiscard]] const ComparisonPlan& plan() const { return question.plan; }
+  std::string page = {};  // where a report is wanted
 };
+
+std::size_t threads_of(const Options& options) {
+  const std::size_t cores = std::max<std::size_t>(1, std::thread::hardware_concurrency());
+  return options.threads > 0 ? options.threads : cores;
+}
 
 Result<ComparedRuns> run_with_progress(Point& point, const Options& options, OutcomeFiles* files,
                                        FirstSeed* first) {
-  const ComparisonPlan& plan = point.plan;
-  const std::size_t cores = std::max<std::size_t>(1, std::thread::hardware_concurrency());
+  const ComparisonPlan& plan = point.plan();
   ProgressLine progress("simulating", plan.seeds.size() * plan.specs.size());
   const OutcomesOfSeed outcomes =
       [&](std::size_t seed,
           const std::vector<std::vector<JobOutcome>>& by_scheduler) -> Result<void> {
     point.waits.add(by_scheduler);
     if (first != nullptr) first->hear(seed, by_scheduler);
+    if (point.question.ran && seed == 0) point.of_past = by_scheduler[*point.question.ran];
     if (files == nullptr) return {};
     return files->write(plan.seeds[seed], plan.specs, plan.workload(seed), by_scheduler);
   };
   return run_side_by_side(
-      plan, options.threads > 0 ? options.threads : cores,
-      [&](std::size_t run) { return progress.of_run(run); }, outcomes);
+      plan, threads_of(options), [&](std::size_t run) { return progress.of_run(run); }, outcomes);
 }
 
 /// Null where nobody wants them.
@@ -120,6 +165,24 @@ Result<std::unique_ptr<WholeFile>> open_report(const Options& options) {
   return WholeFile::open(options.report);
 }
 
+/// What the answer rests on: over a range of what was assumed where there is one comparison alone,
+/// and beside the past that it replays.
+Result<void> judge(Point& point, const Options& options, bool alone) {
+  const Question& question = point.question;
+  if (alone) {
+    const auto& others = question.replay ? question.replay->others : assumptions_for(question.plan);
+    auto range =
+        run_range(question.plan, compare(point.results.seeds), others, threads_of(options));
+    if (!range) return std::unexpected(range.error());
+    point.range = *std::move(range);
+  }
+  if (question.ran)
+    point.errors =
+        replay_errors(question.replay->past,
+                      point.results.seeds.front().runs[*question.ran].makespan, point.of_past);
+  return {};
+}
+
 Result<Point> run_point(const Options& given, const Sweep& sweep, const std::string& value,
                         OutcomeFiles* files) {
   Options options = given;
@@ -131,31 +194,37 @@ Result<Point> run_point(const Options& given, const Sweep& sweep, const std::str
     if (sweep.option == "compress" && options.run.trace.empty())
       faster = Ratio::parse(value)->value();
   }
-  auto plan = read_plan(options, faster);
-  if (!plan) return std::unexpected(plan.error());
-  report_without_predictions(plan->simulation, plan->fleet, plan->workloads.front());
+  auto question = read_question(options, faster);
+  if (!question) return std::unexpected(question.error());
+  Point point{value, *std::move(question), {}, {}};
+  ComparisonPlan& plan = point.question.plan;
+  report_without_predictions(plan.simulation, plan.fleet, plan.workloads.front());
   if (files != nullptr) files->begin(sweep.option, value);
-  Point point{value, *std::move(plan), {}, {}, {}};
   std::optional<FirstSeed> first;
   if (!options.report.empty()) {
-    first.emplace(point.plan);
-    point.plan.observer = [&](std::size_t seed, std::size_t scheduler) {
+    first.emplace(plan);
+    plan.observer = [&](std::size_t seed, std::size_t scheduler) {
       return first->observer(seed, scheduler);
     };
   }
   auto results = run_with_progress(point, options, files, first ? &*first : nullptr);
   if (!results) return std::unexpected(results.error());
   point.results = *std::move(results);
-  point.plan.observer = {};
+  plan.observer = {};
+  if (const auto judged = judge(point, options, sweep.values.empty()); !judged)
+    return std::unexpected(judged.error());
   if (first) point.page = first->page(point.results);
   // The others are not read again, and a sweep has many.
-  point.plan.workloads.erase(point.plan.workloads.begin() + 1, point.plan.workloads.end());
+  plan.workloads.erase(plan.workloads.begin() + 1, plan.workloads.end());
   return point;
 }
 
 Json point_json(const Point& point, bool timing) {
-  return {{"runs", runs_json(point.plan, point.results, timing)},
-          {"comparison", to_json(compare(point.results.seeds))}};
+  Json json{{"runs", runs_json(point.plan(), point.results, timing)},
+            {"comparison", to_json(compare(point.results.seeds))},
+            {"assumed", to_json(point.range)}};
+  if (point.question.replay) json["history"] = to_json(*point.question.replay, point.errors);
+  return json;
 }
 
 Json sweep_json(const std::string& option, const std::vector<Point>& points, bool timing) {
@@ -172,16 +241,17 @@ void print_points(const Options& options, const Sweep& sweep, const std::vector<
   const bool charts = wants_charts(options.charts);
   const Point& first = points.front();
   if (sweep.values.empty()) {
-    print_text(first.plan, compare(first.results.seeds), first.results.seeds);
+    print_text({first.plan(), compare(first.results.seeds), first.results.seeds, first.range,
+                first.question.replay, first.errors});
     std::vector<std::string> names;
-    for (const SchedulerSpec& spec : first.plan.specs) names.push_back(spec.text);
+    for (const SchedulerSpec& spec : first.plan().specs) names.push_back(spec.text);
     if (charts) say("\n{}", first.waits.text(names, shows_unicode(), terminal_width()));
   } else {
     std::vector<SweptComparison> comparisons;
     for (const Point& point : points)
       comparisons.push_back({point.value, compare(point.results.seeds)});
-    say("{}{}{}", introduction(first.plan.fleet, first.plan.workloads.front()),
-        run_text(first.plan.simulation, first.plan.fleet),
+    say("{}{}{}", introduction(first.plan().fleet, first.plan().workloads.front()),
+        run_text(first.plan().simulation, first.plan().fleet),
         sweep_text(sweep.option, comparisons, charts));
   }
   double seconds = 0;
@@ -243,6 +313,12 @@ void add_compare(CommandLine& program, Run& run) {
       "full-gpu,online",
       compare_command);
   options.run.add(*command);
+  options.history.add(*command);
+  command
+      ->add_option("--ran", options.history.ran,
+                   "With --history: the scheduler that ran, to be compared with what was seen; "
+                   "of a daemon that is asked, the one that it has now")
+      ->check(not_empty());
   command
       ->add_option("--schedulers", options.schedulers,
                    "SPEC,SPEC,...; the others are compared with the first one")

@@ -86,8 +86,9 @@ bool differ(std::span<const SchedulerComparison> rows, const char* name) {
   return values.size() > 1;
 }
 
-void print_overview(const RunComparison& comparison) {
+void print_overview(const RunComparison& comparison, const std::optional<HistoryReplay>& replay) {
   std::vector<SchedulerComparison> rows = comparison.schedulers;
+  if (replay) rows.push_back(seen_row(*replay, rows.front()));
   if (const auto bound = bound_row(comparison)) rows.push_back(*bound);
   Overview all;
   for (const SchedulerComparison& row : rows) all.rows.push_back({row.scheduler});
@@ -106,7 +107,7 @@ void print_other_bounds(const RunComparison& comparison) {
   std::vector<std::string> sharing;
   const SchedulerComparison* one = nullptr;
   for (const SchedulerComparison& scheduler : comparison.schedulers)
-    if (!same_bounds(scheduler, *bound)) {
+    if (figure(scheduler, "turnaround_mean_s").bound && !same_bounds(scheduler, *bound)) {
       sharing.push_back(scheduler.scheduler);
       one = &scheduler;
     }
@@ -125,6 +126,13 @@ void print_jobs(const RunComparison& comparison) {
         ends.push_back(fmt::format("{:g} {}", value->median, name));
     if (!ends.empty()) say("{}: {}\n", scheduler.scheduler, fmt::join(ends, ", "));
   }
+  for (const SchedulerComparison& scheduler : comparison.schedulers)
+    if (scheduler.without_times > 0)
+      say("{} finishes fewer than half as many jobs as the best{}: it is not in the times\n",
+          scheduler.scheduler,
+          comparison.seeds.size() == 1 ? ""
+                                       : fmt::format(" with {} of {}", scheduler.without_times,
+                                                     counted(comparison.seeds.size(), "seed")));
   if (comparison.same_jobs_always()) return;
   const auto [least, most] = std::ranges::minmax(comparison.compared_jobs);
   const std::string jobs =
@@ -273,14 +281,17 @@ const FigureComparison& figure(const SchedulerComparison& scheduler, std::string
   return *std::ranges::find(scheduler.figures, name, &FigureComparison::figure);
 }
 
-void print_text(const ComparisonPlan& plan, const RunComparison& comparison,
-                const std::vector<SeedRuns>& runs) {
-  say("{}{}", introduction(plan.fleet, plan.workloads.front()),
-      run_text(plan.simulation, plan.fleet));
-  print_overview(comparison);
+void print_text(const ComparisonText& text) {
+  const auto& [plan, comparison, runs, range, replay, errors] = text;
+  say("{}{}{}{}", introduction(plan.fleet, plan.workloads.front()),
+      replay ? introduction_of(replay->past, plan.fleet) : "",
+      run_text(plan.simulation, plan.fleet), assumed_text(range.counts, plan.fleet));
+  print_overview(comparison, replay);
   print_other_bounds(comparison);
   print_jobs(comparison);
   comparison.seeds.size() == 1 ? print_ratios(comparison) : print_seeds(comparison);
+  if (const std::string of_range = range_text(range); !of_range.empty()) say("\n{}", of_range);
+  if (replay) say("\n{}", errors_text(*replay, errors));
   std::string said;
   for (const RunSummary& summary : runs.front().runs) {
     const std::string all = remarks(summary, !plan.simulation.reconfiguration);

@@ -1,10 +1,13 @@
 #pragma once
 // A comparison of schedulers as people read it.
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "cli/assumed_range.hpp"
+#include "cli/history_replay.hpp"
 #include "simulate/side_by_side.hpp"
 
 namespace cleave::cli {
@@ -24,8 +27,17 @@ struct SweptComparison {
 [[nodiscard]] std::string sweep_text(const std::string& option,
                                      const std::vector<SweptComparison>& points, bool charts);
 
-/// One comparison: what was run, the overview, and every figure that differs.
-void print_text(const ComparisonPlan& plan, const RunComparison& comparison,
-                const std::vector<SeedRuns>& runs);
+/// One comparison with all that is said of it.
+struct ComparisonText {
+  const ComparisonPlan& plan;
+  const RunComparison& comparison;
+  const std::vector<SeedRuns>& runs;
+  const AssumedRange& range;
+  const std::optional<HistoryReplay>& replay;  // of a past
+  const std::optional<ReplayErrors>& errors;
+};
+
+/// What was run and assumed, the overview, and every figure that differs.
+void print_text(const ComparisonText& text);
 
 }  // namespace cleave::cli

@@ -16,6 +16,7 @@
 #include "cli/plan/plan_show.hpp"
 #include "cli/report_file.hpp"
 #include "cli/say.hpp"
+#include "planner/exports/plan_export.hpp"
 #include "planner/given_goal.hpp"
 #include "planner/pages/plan_svg.hpp"
 #include "planner/plan_text.hpp"
@@ -27,7 +28,7 @@ namespace cleave::cli {
 namespace {
 
 struct Options {
-  std::string fleet, method = "optimal", max_moved, profiles = "all", svg, report;
+  std::string fleet, method = "optimal", max_moved, profiles = "all", svg, report, export_as;
   std::optional<std::string> weights;
   std::int64_t max_migrations = -1;
   double time_limit_s = 60;
@@ -113,7 +114,12 @@ Result<int> show(const PlanProblem& problem, const Plan& plan, const Options& op
     if (const auto written = write_whole(options.report, report::page_of(report)); !written)
       return std::unexpected(written.error());
   }
-  if (options.json) {
+  if (!options.export_as.empty()) {
+    const auto form = std::ranges::find(plan_exports(), options.export_as, &PlanExport::name);
+    const auto text = form->text(problem, plan);
+    if (!text) return std::unexpected(text.error());
+    fmt::print("{}", *text);
+  } else if (options.json) {
     fmt::print("{}", plan_text(problem, plan));
   } else {
     say("{}", plan_for_people(problem, plan, options.explain));
@@ -159,6 +165,11 @@ Result<void> check_live(const Options& options) {
   if (!options.live && !options.output.empty())
     return fail(ErrorKind::bad_usage, "--output", "only a plan with --live is kept for the daemon",
                 "--json prints other plans");
+  if (options.live && !options.export_as.empty())
+    return fail(ErrorKind::bad_usage, "--export", "a plan with --live is carried out by the daemon",
+                "keep it with --output, and give it to `cleave apply`");
+  if (options.json && !options.export_as.empty())
+    return fail(ErrorKind::bad_usage, "--export", "contradicts --json", "choose one");
   if (options.live && (options.allow_disruptive || options.may_evict))
     return fail(ErrorKind::bad_usage, options.may_evict ? "--may-evict" : "--allow-disruptive",
                 "with --live no job is stopped before its new place is there", "leave it out");
@@ -272,6 +283,17 @@ Result<int> fleet_command(const FleetOptions& options) {
   return 0;
 }
 
+/// Of plans for a fleet file.
+void add_export(CommandLine& command, Options& options) {
+  std::vector<std::string> forms;
+  for (const PlanExport& form : plan_exports())
+    forms.push_back(fmt::format("{} ({})", form.name, form.what));
+  command
+      .add_option("--export", options.export_as,
+                  fmt::format("Print the plan in the form of another program: {}", any_of(forms)))
+      ->check(Check::one_of(names_of(plan_exports())));
+}
+
 /// Of plans that the daemon can carry out.
 void add_live(CommandLine& command, Options& options) {
   command.add_flag("--live", options.live,
@@ -297,6 +319,7 @@ void add_given(CommandLine& group, Run& run) {
       "--allow-disruptive", options.allow_disruptive,
       "Allow work to be stopped before its new instance exists, where there is no other way");
   migrate->add_option("--svg", options.svg, "Write a picture of the plan to this file");
+  add_export(*migrate, options);
   add_profiles(*migrate, options.profiles);
   add_json(*migrate, options.json);
   add_live(*migrate, options);
@@ -370,6 +393,7 @@ void add_kind(CommandLine& group, const KindRow& row, Run& run) {
   }
   command->add_option("--svg", options.svg, "Write a picture of the plan to this file");
   add_report_option(*command, options.report);
+  add_export(*command, options);
   command->add_flag("--explain", options.explain, "Explain what proves each figure");
   add_profiles(*command, options.profiles);
   add_json(*command, options.json);

@@ -6,6 +6,7 @@
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "model/asked_places.hpp"
+#include "model/gpu_use.hpp"
 #include "model/instances_text.hpp"
 #include "model/job_spec.hpp"
 #include "model/share_rule_text.hpp"
@@ -118,6 +119,11 @@ Request read_size(JsonReader& in, const JobSizers& sizers) {
   StatedSize size;
   size.profile = in.text_if("profile");
   size.memory = in.size_if("memory_mib");
+  if (const auto used = in.size_if("gpu_memory")) {
+    if (size.memory)
+      in.refuse("gpu_memory", "memory_mib says the same", "leave one of the two out");
+    size.memory = size_of_use(*used);
+  }
   size.model = size_of_model(in, sizers.models);
   if (const auto sized = size_of_sized_model(in)) size.model = sized;
   size.share = in.number_if("gpu_share");

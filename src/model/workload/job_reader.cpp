@@ -1,7 +1,9 @@
 #include "model/workload/job_reader.hpp"
 
 #include <algorithm>
+#include <cmath>
 
+#include "base/clock_text.hpp"
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "model/job_fields.hpp"
@@ -117,11 +119,36 @@ std::vector<Job> jobs_of(const Job& job, const std::optional<ServiceTerms>& serv
 
 }  // namespace
 
-void JobReader::read(const Json& document, const std::string& place) {
-  JsonReader in(document, place, *error_);
+Arrivals JobReader::read_arrival(JsonReader& in, const Json& document, Job& job) const {
+  const auto found = document.find("arrival_s");
+  Arrivals written = Arrivals::seconds;
+  if (found == document.end() || !found->is_string()) {
+    job.arrival = Instant{} + in.seconds_if("arrival_s").value_or(Duration::zero());
+  } else {
+    const std::string text = in.text("arrival_s");
+    const auto clock = parse_clock(trimmed(text));
+    const auto since_1970 = clock ? duration_from_seconds(clock->seconds) : Result<Duration>{};
+    if (!clock || !since_1970) {
+      in.refuse("arrival_s", fmt::format("'{}' is not a time", shown(text)),
+                "write seconds from the beginning of the workload, or a time such as "
+                "2024-01-31T12:00:00 or 2024-01-31T12:00:00+01:00");
+      return arrivals_;
+    }
+    job.arrival = Instant{} + *since_1970;
+    written = clock->zoned ? Arrivals::zoned_clock : Arrivals::clock;
+  }
+  if (arrivals_ != Arrivals::unsaid && written != arrivals_)
+    in.refuse("arrival_s", "the jobs before this one write arrivals in another way",
+              "write seconds for all jobs, or times of day for all, with a zone or without");
+  return written;
+}
+
+Result<void> JobReader::read(const Json& document, const std::string& place) {
+  std::optional<Error> error;
+  JsonReader in(document, place, error);
   Job job;
   job.id = read_name(in);
-  job.arrival = Instant{} + in.seconds_if("arrival_s").value_or(Duration::zero());
+  const Arrivals arrivals = read_arrival(in, document, job);
   Request request = read_request(in, document, sizers_);
   SpeedModel speed = read_speed(in);
   const auto duration = read_duration(in);
@@ -134,7 +161,7 @@ void JobReader::read(const Json& document, const std::string& place) {
   if (job.id.size() > longest_id)
     in.refuse("id", fmt::format("a name of {} bytes is too long", job.id.size()),
               fmt::format("at most {} are taken", longest_id));
-  if (*error_) return;
+  if (error) return std::unexpected(*error);
   if (kind.service) {
     kind.service->id = job.id;
     kind.service->runs_for = duration;  // by the clock, not by work
@@ -147,20 +174,45 @@ void JobReader::read(const Json& document, const std::string& place) {
     request.offload = speed.offload->most;
   restrict_to_table(in, speed, request);
   apply_kind(in, kind, request, job, speed, details);
-  if (*error_) return;
-  job.request = workload.intern(request);
-  job.speed = workload.intern(speed);
+  const std::vector<Job> jobs = jobs_of(job, kind.service);
+  for (const Job& each : jobs)
+    if (ids_.contains(each.id))
+      in.refuse("id", fmt::format("there are two jobs named '{}'", shown(each.id)));
+  if (error) return std::unexpected(*error);
+  arrivals_ = arrivals;
+  if (const auto busy = document.find("gpu_util"); busy != document.end() && busy->is_number()) {
+    const auto percent = busy->get<double>();
+    most_busy_ = std::max(most_busy_, percent);
+    parts_of_percent_ = parts_of_percent_ || percent != std::round(percent);
+  }
+  const std::uint32_t asks = workload_.intern(request), runs = workload_.intern(speed);
   if (kind.service) {
-    details.service = static_cast<std::uint32_t>(workload.services.size());
-    workload.services.push_back(*kind.service);
+    details.service = static_cast<std::uint32_t>(workload_.services.size());
+    workload_.services.push_back(*kind.service);
   }
-  job.details = add(workload, details);
-  for (Job& each : jobs_of(job, kind.service)) {
-    if (!ids_.insert(each.id).second)
-      return in.refuse("id", fmt::format("there are two jobs named '{}'", shown(each.id)));
-    workload.jobs.push_back(std::move(each));
-    ++workload.read;
+  const std::uint32_t says = add(workload_, details);
+  for (Job each : jobs) {
+    each.request = asks;
+    each.speed = runs;
+    each.details = says;
+    ids_.insert(each.id);
+    workload_.jobs.push_back(std::move(each));
+    ++workload_.read;
   }
+  return {};
+}
+
+Result<Workload> JobReader::finish(const std::string& place) && {
+  if (parts_of_percent_ && most_busy_ <= 1)
+    return fail(ErrorKind::bad_input, place, "no gpu_util is above 1, as if they were shares",
+                "gpu_util is in percent: write 50 for half of the time");
+  const bool by_clock = arrivals_ == Arrivals::clock || arrivals_ == Arrivals::zoned_clock;
+  if (by_clock) {
+    const Duration first =
+        std::ranges::min_element(workload_.jobs, {}, &Job::arrival)->arrival.time_since_epoch();
+    for (Job& job : workload_.jobs) job.arrival -= first;
+  }
+  return std::move(workload_);
 }
 
 }  // namespace cleave

@@ -4,6 +4,7 @@
 
 #include "base/format.hpp"
 #include "base/text.hpp"
+#include "model/gpu_use.hpp"
 #include "model/speed_table.hpp"
 #include "model/workload/known_profiles.hpp"
 
@@ -81,6 +82,17 @@ void read_demands(JsonReader& in, SpeedModel& speed) {
   }
 }
 
+void read_use(JsonReader& in, SpeedModel& speed) {
+  const auto busy = in.number_if("gpu_util");
+  if (!busy) return;
+  if (!(*busy >= 0 && *busy <= 100))
+    in.refuse("gpu_util", fmt::format("{} is not a percentage", *busy),
+              "give the percent of the job's time in which its GPU was busy, 0 to 100");
+  if (speed.table || speed.phases || speed.law || speed.flat)
+    in.refuse("gpu_util", "the job's speeds are given beside it", "leave one of them out");
+  speed.law = law_of_use(*busy);
+}
+
 }  // namespace
 
 SpeedModel read_speed(JsonReader& in) {
@@ -110,6 +122,7 @@ SpeedModel read_speed(JsonReader& in) {
   speed.flat = in.flag("flat", false);
   if (speed.flat && (speed.table || speed.phases || speed.law))
     in.refuse("flat", "a job is as fast everywhere, or has speeds, phases or a law, not both");
+  read_use(in, speed);
   read_demands(in, speed);
   if (const auto reference = in.text_if("reference_model")) {
     const auto model = find_gpu_model(*reference);

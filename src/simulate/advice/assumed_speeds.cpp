@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/format.hpp"
+#include "model/gpu_use.hpp"
 #include "physics/slice_law.hpp"
 
 namespace cleave {
@@ -55,10 +56,7 @@ Duration on_whole_gpu(Duration seen, const RanOn& there, const SliceLaw& law) {
 }  // namespace
 
 SliceLaw law_of(AssumedSpeed assumed) {
-  SliceLaw law;
-  law.bound = bound_of(assumed);
-  law.fixed = std::pow(1 - std::pow(law.bound, law.overlap), 1 / law.overlap);
-  return law;
+  return law_of_bound(bound_of(assumed));
 }
 
 std::string in_words(AssumedSpeed assumed, const Geometry& geometry) {

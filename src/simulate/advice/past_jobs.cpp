@@ -118,6 +118,8 @@ class PastReader {
     job.details = details_of(past);
     result_.workload.jobs.push_back(std::move(job));
     result_.ran_on.push_back(ran_on);
+    result_.seen.push_back({*past.started - *past.submitted, *past.ended - *past.submitted,
+                            past.peak, past.ran_on.value_or(""), past.state});
   }
 
   PastWorkload finish() && {

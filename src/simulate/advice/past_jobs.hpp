@@ -25,6 +25,14 @@ struct PastJob {
   std::optional<Instant> submitted, started, ended;  // of its latest attempt, and for good
   std::optional<std::string> ran_on;                 // profile; `none`: the whole GPU
   std::optional<MiB> peak;                           // the most memory that it reported
+  std::string state;                                 // finished, failed, ...; may be empty
+};
+
+/// How a job of the workload went.
+struct SeenRun {
+  Duration wait{}, turnaround{};  // from its submission
+  std::optional<MiB> peak;
+  std::string ran_on, state;  // empty where unknown
 };
 
 /// How many jobs lack something, and what is taken instead.
@@ -38,6 +46,7 @@ struct PastSizes {
 struct PastWorkload {
   Workload workload;          // durations are those seen on `ran_on`
   std::vector<RanOn> ran_on;  // by job
+  std::vector<SeenRun> seen;  // by job
   PastSizes sizes;
 };
 

@@ -86,22 +86,24 @@ Result<Workload> read_alibaba2023(std::string_view text, const std::string& plac
   std::unordered_set<std::string> names;
   double last_instant = 0;
   workload.notes["no_gpu"] = 0;
-  for (std::vector<std::string> row;;) {
-    const auto more = csv->next(row);
-    if (!more) return std::unexpected(more.error());
-    if (!*more) break;
-    auto pod = read_pod(row, columns, csv->place());
-    if (!pod) return std::unexpected(pod.error());
-    if (!names.insert(pod->name).second)
-      return fail(ErrorKind::bad_input, csv->place(),
-                  fmt::format("there are two pods named '{}'", shown(pod->name)));
-    last_instant = std::max(last_instant, pod->deleted.value_or(0));
-    if (pod->gpus == 0) {
-      ++workload.notes["no_gpu"];
-    } else {
-      pods.push_back(std::move(*pod));
-    }
-  }
+  std::vector<std::string> row;
+  const auto read = each_row(
+      options, [&] { return csv->next(row); },
+      [&]() -> Result<void> {
+        auto pod = read_pod(row, columns, csv->place());
+        if (!pod) return std::unexpected(pod.error());
+        if (!names.insert(pod->name).second)
+          return fail(ErrorKind::bad_input, csv->place(),
+                      fmt::format("there are two pods named '{}'", shown(pod->name)));
+        last_instant = std::max(last_instant, pod->deleted.value_or(0));
+        if (pod->gpus == 0) {
+          ++workload.notes["no_gpu"];
+        } else {
+          pods.push_back(std::move(*pod));
+        }
+        return {};
+      });
+  if (!read) return std::unexpected(read.error());
   if (pods.empty())
     return fail(ErrorKind::bad_input, place, "the trace has no pod that asks for a GPU");
   order(pods, &Pod::created, options);

@@ -36,7 +36,8 @@ Result<Record> read_record(const std::vector<std::string>& row, const Columns& c
   return record;
 }
 
-Result<std::vector<Record>> read_records(std::string_view text, const std::string& place) {
+Result<std::vector<Record>> read_records(std::string_view text, const std::string& place,
+                                         const TraceOptions& options) {
   auto csv = CsvReader::open(text, place);
   if (!csv) return std::unexpected(csv.error());
   Columns columns{};
@@ -50,18 +51,21 @@ Result<std::vector<Record>> read_records(std::string_view text, const std::strin
   if (!found) return std::unexpected(found.error());
   std::vector<Record> records;
   std::unordered_set<std::int64_t> numbers;
-  for (std::vector<std::string> row;;) {
-    const auto more = csv->next(row);
-    if (!more) return std::unexpected(more.error());
-    if (!*more) return records;
-    auto record = read_record(row, columns, csv->place());
-    if (!record) return std::unexpected(record.error());
-    if (!numbers.insert(record->number).second)
-      return fail(ErrorKind::bad_input, csv->place(),
-                  fmt::format("there are two jobs numbered {}", record->number),
-                  "remove one of the two");
-    records.push_back(std::move(*record));
-  }
+  std::vector<std::string> row;
+  const auto read = each_row(
+      options, [&] { return csv->next(row); },
+      [&]() -> Result<void> {
+        auto record = read_record(row, columns, csv->place());
+        if (!record) return std::unexpected(record.error());
+        if (!numbers.insert(record->number).second)
+          return fail(ErrorKind::bad_input, csv->place(),
+                      fmt::format("there are two jobs numbered {}", record->number),
+                      "remove one of the two");
+        records.push_back(std::move(*record));
+        return {};
+      });
+  if (!read) return std::unexpected(read.error());
+  return records;
 }
 
 /// The profiles on which the job ran, with its speeds.
@@ -85,7 +89,7 @@ JobDetails details_of(const Record& record, Duration duration) {
 
 Result<Workload> read_miso(std::string_view text, const std::string& place,
                            const TraceOptions& options) {
-  auto records = read_records(text, place);
+  auto records = read_records(text, place, options);
   if (!records) return std::unexpected(records.error());
   if (records->empty()) return fail(ErrorKind::bad_input, place, "the trace has no jobs");
   if (options.limit && records->size() > *options.limit) records->resize(*options.limit);

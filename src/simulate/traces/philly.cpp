@@ -80,18 +80,20 @@ Result<Workload> read_philly(std::string_view text, const std::string& place,
   Workload workload;
   std::vector<Record> records;
   workload.notes["no_gpu"] = 0;
-  for (std::vector<std::string> row;;) {
-    const auto more = csv->next(row);
-    if (!more) return std::unexpected(more.error());
-    if (!*more) break;
-    const auto record = read_record(row, columns, csv->place());
-    if (!record) return std::unexpected(record.error());
-    if (record->gpus == 0) {
-      ++workload.notes["no_gpu"];
-    } else {
-      records.push_back(*record);
-    }
-  }
+  std::vector<std::string> row;
+  const auto read = each_row(
+      options, [&] { return csv->next(row); },
+      [&]() -> Result<void> {
+        const auto record = read_record(row, columns, csv->place());
+        if (!record) return std::unexpected(record.error());
+        if (record->gpus == 0) {
+          ++workload.notes["no_gpu"];
+        } else {
+          records.push_back(*record);
+        }
+        return {};
+      });
+  if (!read) return std::unexpected(read.error());
   if (records.empty())
     return fail(ErrorKind::bad_input, place, "the trace has no job that uses a GPU");
   order(records, &Record::submitted, options);

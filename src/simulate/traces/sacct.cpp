@@ -1,13 +1,15 @@
 #include "simulate/traces/sacct.hpp"
 
-#include <cmath>
 #include <map>
 #include <unordered_set>
 
+#include "base/clock_text.hpp"
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "model/gpu_model.hpp"
+#include "simulate/traces/gpu_samples.hpp"
 #include "simulate/traces/trace_rows.hpp"
+#include "simulate/traces/tres_usage.hpp"
 
 namespace cleave {
 
@@ -16,7 +18,8 @@ namespace {
 /// The columns of the listing; empty for a column that it lacks.
 struct Columns {
   std::size_t id = 0, submit = 0, start = 0, state = 0, allocated = 0, all = 0;
-  std::optional<std::size_t> end, elapsed, elapsed_seconds, requested;
+  std::optional<std::size_t> end, elapsed, elapsed_seconds, requested, raw_id, nodes;
+  std::optional<std::size_t> used_on_average, used_at_most;
 };
 
 /// The allocation: GPUs by type (empty: any), and the rest of the machine.
@@ -29,10 +32,11 @@ struct Resources {
 };
 
 struct Record {
-  std::string id, state;
-  double submitted = 0, seconds = 0;
+  std::string id, raw_id, state, nodes;
+  double submitted = 0, began = 0, seconds = 0;
   bool started = false, ended = false;
   Resources resources;
+  GpuUse use;
 };
 
 constexpr std::string_view wanted_columns =
@@ -45,7 +49,12 @@ Result<Columns> find_columns(std::string_view header, const std::string& place) 
     if (found == names.end()) return std::nullopt;
     return static_cast<std::size_t>(found - names.begin());
   };
+  const bool for_people = names.size() == 1 && header.contains("JobID");
   const auto missing = [&](std::string_view name) {
+    if (for_people)
+      return fail(ErrorKind::bad_input, place,
+                  "the columns are padded for people, and cells may be cut",
+                  "print the list again with sacct -P");
     return fail(ErrorKind::bad_input, place, fmt::format("the column {} is missing", name),
                 std::string(wanted_columns));
   };
@@ -67,6 +76,10 @@ Result<Columns> find_columns(std::string_view header, const std::string& place) 
   columns.elapsed = find("Elapsed");
   columns.elapsed_seconds = find("ElapsedRaw");
   columns.requested = find("ReqTRES");
+  columns.raw_id = find("JobIDRaw");
+  columns.nodes = find("NodeList");
+  columns.used_on_average = find("TRESUsageInAve");
+  columns.used_at_most = find("TRESUsageInMax");
   if (!columns.end && !columns.elapsed && !columns.elapsed_seconds) return missing("ElapsedRaw");
   return columns;
 }
@@ -82,7 +95,7 @@ double read_time(Cells& cells, std::string_view cell, std::string_view name) {
   const auto since_1970 = parse_integer(cell);
   if (since_1970 && *since_1970 >= 0 && *since_1970 <= year_5000)
     return static_cast<double>(*since_1970);
-  if (const auto time = clock_seconds(cell)) return *time;
+  if (const auto time = parse_clock(cell)) return time->seconds;
   cells.refuse(
       fmt::format("{} is '{}', expected a time like 2024-01-31T12:00:00 or seconds since 1970",
                   name, shown(cell)));
@@ -111,24 +124,6 @@ std::optional<double> elapsed_seconds(std::string_view text) {
   return seconds + within;
 }
 
-/// "64G", "49600M", "1.50T": Slurm's suffixes mean powers of 1024; without one the number counts
-/// MiB.
-std::optional<MiB> memory(std::string_view text) {
-  constexpr std::pair<char, double> units[] = {
-      {'K', 1.0 / 1024}, {'M', 1}, {'G', 1024}, {'T', 1024.0 * 1024}, {'P', 1024.0 * 1024 * 1024}};
-  double factor = 1;
-  if (!text.empty())
-    for (const auto& [suffix, mebibytes] : units)
-      if (text.back() == suffix) {
-        factor = mebibytes;
-        text.remove_suffix(1);
-        break;
-      }
-  const auto number = parse_number(text);
-  if (!number || *number < 0 || *number * factor > 1e12) return std::nullopt;
-  return MiB{static_cast<std::int64_t>(std::ceil(*number * factor))};
-}
-
 /// "billing=8,cpu=8,gres/gpu:a100=1,gres/gpu=1,mem=64G,node=1"
 Resources read_resources(Cells& cells, std::string_view text, std::string_view name) {
   Resources resources;
@@ -153,7 +148,7 @@ Resources read_resources(Cells& cells, std::string_view text, std::string_view n
     } else if (key == "node") {
       resources.nodes = cells.whole(value, key, 0, 1'000'000);
     } else if (key == "mem") {
-      resources.memory = memory(value);
+      resources.memory = slurm_memory(value);
       if (!resources.memory)
         cells.refuse(fmt::format("mem is '{}', expected a size such as 64G", shown(value)));
     }
@@ -214,6 +209,9 @@ Result<Record> read_record(const std::vector<std::string_view>& row, const Colum
   record.ended =
       record.started && !runs(record.state) && !(columns.end && no_time(row[*columns.end]));
   const double started = record.started ? read_time(cells, row[columns.start], "Start") : 0;
+  record.began = started;
+  if (columns.raw_id) record.raw_id = row[*columns.raw_id];
+  if (columns.nodes) record.nodes = row[*columns.nodes];
   // Of a job that still runs, what has elapsed so far.
   const bool elapsed = columns.elapsed_seconds || columns.elapsed;
   if (record.ended || (record.started && elapsed))
@@ -335,8 +333,73 @@ class DetailsTable {
   std::map<std::pair<std::optional<double>, std::optional<MiB>>, std::uint32_t> numbers_;
 };
 
+/// Adds what a row says of the use of GPUs to the job's, which may be one of its steps.
+Result<void> read_use(const std::vector<std::string_view>& row, const Columns& columns,
+                      const std::string& place, StepsUse& use) {
+  Cells cells(place);
+  const auto read = [&](std::optional<std::size_t> column, std::string_view name) {
+    return column ? read_tres_usage(cells, row[*column], name) : GpuUse{};
+  };
+  const GpuUse average = read(columns.used_on_average, "TRESUsageInAve");
+  const GpuUse peak = read(columns.used_at_most, "TRESUsageInMax");
+  const bool known = average.busy_percent || average.memory || peak.busy_percent || peak.memory;
+  if (!known && !cells.error) return {};
+  const std::string_view id = row[columns.id];
+  const double began = columns.elapsed_seconds || columns.elapsed
+                           ? 0
+                           : read_time(cells, row[columns.start], "Start");
+  const double seconds = read_duration(cells, row, columns, began);
+  if (cells.error) return std::unexpected(*cells.error);
+  use.add(std::string(id.substr(0, id.find('.'))), average, peak, seconds);
+  return {};
+}
+
+/// Of a node of its own, which is how DCGM names it; empty where it is a list.
+std::string_view single_node(const Record& record) {
+  return record.nodes.find_first_of("[,") == std::string::npos ? record.nodes : std::string_view();
+}
+
+/// What monitoring sampled takes the place of what Slurm accounted.
+Result<void> join_use(std::vector<Record>& records, const TraceOptions& options,
+                      std::map<std::string, std::size_t>& notes) {
+  if (options.samples == nullptr) return {};
+  std::vector<SampledJob> jobs;
+  for (const Record& record : records)
+    jobs.push_back({record.id, record.raw_id, single_node(record), record.began,
+                    record.began + record.seconds,
+                    static_cast<std::size_t>(record.resources.gpus)});
+  const auto joined =
+      join_samples(options.samples->text, options.samples->place, jobs, options.bad_lines);
+  if (!joined) return std::unexpected(joined.error());
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    if (joined->by_job[i].busy_percent)
+      records[i].use.busy_percent = joined->by_job[i].busy_percent;
+    if (joined->by_job[i].memory) records[i].use.memory = joined->by_job[i].memory;
+  }
+  notes["samples"] = joined->read;
+  notes["samples_of_no_job"] = joined->of_no_job;
+  notes["samples_ambiguous"] = joined->ambiguous;
+  return {};
+}
+
+/// A job that had one whole GPU, with the size of what it used there and the speed that follows;
+/// all else stays as it was asked for.
+SpeedModel size_by_use(const Record& record, const TraceOptions& options, Request& request,
+                       std::map<std::string, std::size_t>& notes) {
+  const auto* const share = std::get_if<ByShare>(&request.wanted);
+  const bool whole = share != nullptr && share->thousandths == whole_gpu_share;
+  if (!options.by_use || !whole || request.places > 1 || !record.use.memory) return as_recorded();
+  request.wanted = BySize{size_of_use(*record.use.memory), {}};
+  ++notes["sized_by_use"];
+  if (*record.use.memory == MiB{0}) ++notes["gpu_unused"];
+  SpeedModel speed;
+  if (record.use.busy_percent) speed.law = law_of_use(*record.use.busy_percent);
+  return speed;
+}
+
 /// The jobs that had a GPU, in the order of the file; ignored ones are counted in the notes.
 Result<std::vector<Record>> read_records(std::string_view text, const std::string& place,
+                                         const TraceOptions& options,
                                          std::map<std::string, std::size_t>& notes) {
   Lines lines(text, place);
   std::string_view line;
@@ -347,28 +410,34 @@ Result<std::vector<Record>> read_records(std::string_view text, const std::strin
   const auto columns = find_columns(line, lines.place());
   if (!columns) return std::unexpected(columns.error());
   std::vector<Record> records;
-  while (true) {
-    const auto more = lines.next(line);
-    if (!more) return std::unexpected(more.error());
-    if (!*more) return records;
-    const auto row = split(line, '|');
-    if (row.size() != columns->all)
-      return fail(
-          ErrorKind::bad_input, lines.place(),
-          fmt::format("the line has {} cells, the header {}", row.size(), columns->all),
-          "the line may be torn, or a cell such as JobName has a '|' in it: leave that column out");
-    if (row[columns->id].find('.') != std::string_view::npos) {
-      ++notes["steps"];
-      continue;
-    }
-    auto record = read_record(row, *columns, lines.place());
-    if (!record) return std::unexpected(record.error());
-    if (without_gpu(*record)) {
-      ++notes["no_gpu"];
-    } else {
-      records.push_back(std::move(*record));
-    }
-  }
+  StepsUse use;
+  const auto read = each_row(
+      options, [&] { return lines.next(line); },
+      [&]() -> Result<void> {
+        const auto row = split(line, '|');
+        if (row.size() != columns->all)
+          return fail(ErrorKind::bad_input, lines.place(),
+                      fmt::format("the line has {} cells, the header {}", row.size(), columns->all),
+                      "the line may be torn, or a cell such as JobName has a '|' in it: leave that "
+                      "column out");
+        if (auto used = read_use(row, *columns, lines.place(), use); !used) return used;
+        if (row[columns->id].find('.') != std::string_view::npos) {
+          ++notes["steps"];
+          return {};
+        }
+        auto record = read_record(row, *columns, lines.place());
+        if (!record) return std::unexpected(record.error());
+        if (without_gpu(*record)) {
+          ++notes["no_gpu"];
+        } else {
+          records.push_back(std::move(*record));
+        }
+        return {};
+      });
+  if (!read) return std::unexpected(read.error());
+  for (Record& record : records)
+    record.use = use.of(record.id, record.seconds, static_cast<double>(record.resources.gpus));
+  return records;
 }
 
 }  // namespace
@@ -377,13 +446,15 @@ Result<Workload> read_sacct(std::string_view text, const std::string& place,
                             const TraceOptions& options) {
   Workload workload;
   workload.notes = {{"steps", 0}, {"no_gpu", 0}};
-  auto records = read_records(text, place, workload.notes);
+  auto records = read_records(text, place, options, workload.notes);
   if (!records) return std::unexpected(records.error());
   if (records->empty())
     return fail(
         ErrorKind::bad_input, place, "the trace has no job with a GPU",
         "AllocTRES shows GPUs as gres/gpu where AccountingStorageTRES in slurm.conf tracks them");
   order(*records, &Record::submitted, options);
+  if (const auto joined = join_use(*records, options, workload.notes); !joined)
+    return std::unexpected(joined.error());
 
   Intake intake(workload, options, place);
   DetailsTable details(workload);
@@ -399,17 +470,19 @@ Result<Workload> read_sacct(std::string_view text, const std::string& place,
     }
     if (record.state != "COMPLETED")
       ++workload.notes[fmt::format("state_{}", lowercase(record.state))];
+    SpeedModel speed = size_by_use(record, options, asked.request, workload.notes);
     const std::uint32_t processes = std::max<std::uint32_t>(1, asked.request.places);
     const auto taken = intake.take({.id = record.id,
                                     .after = record.submitted - records->front().submitted,
                                     .seconds = record.seconds,
                                     .gpus = gpus,
                                     .request = std::move(asked.request),
-                                    .speed = as_recorded(),
+                                    .speed = std::move(speed),
                                     .details = details.of(record.resources, processes)});
     if (!taken) return std::unexpected(taken.error());
   }
   note_options(workload, "sacct", options, {{"rule", std::string(name(options.rule))}});
+  if (!options.by_use) workload.options["sizes"] = "asked";
   return workload;
 }
 

@@ -9,6 +9,7 @@
 #include <map>
 
 #include "base/time.hpp"
+#include "model/gpu_use.hpp"
 
 namespace cleave {
 namespace {
@@ -72,10 +73,10 @@ TEST(Sacct, CountsJobsNotStepsAndReportsOmissions) {
 
 TEST(Sacct, KnowsMigInstancesByTheEndOfTheirType) {
   const std::pair<const char*, const char*> types[] = {
-      {"gres/gpu=1", "1000/1000 of a GPU"},
-      {"gres/gpu:a100=1,gres/gpu=1", "1000/1000 of a GPU"},
-      {"gres/gpu:a100_40g=1", "1000/1000 of a GPU"},
-      {"gres/gpu:nvidia_a100-sxm4-80gb=1", "1000/1000 of a GPU"},
+      {"gres/gpu=1", "all of a GPU"},
+      {"gres/gpu:a100=1,gres/gpu=1", "all of a GPU"},
+      {"gres/gpu:a100_40g=1", "all of a GPU"},
+      {"gres/gpu:nvidia_a100-sxm4-80gb=1", "all of a GPU"},
       {"gres/gpu:1g.5gb=1", "1g.5gb"},
       {"gres/gpu:a100_1g.5gb=1,gres/gpu=1", "1g.5gb"},
       {"gres/gpu=1,gres/gpu:a100_1g.5gb=1,gres/gpu:a100=0", "1g.5gb"},
@@ -230,6 +231,110 @@ TEST(Sacct, NamesTheLineThatIsWrong) {
   for (const char* wrong : {"5", "1:2:3:4", "x-00:00:01", "-1:00", "999999-00:00:01", ""})
     EXPECT_EQ(read(elapsed + "1|1000|1010|" + wrong + "|COMPLETED|gres/gpu=1\n").error().message,
               std::string("Elapsed is '") + wrong + "', expected [days-]hours:minutes:seconds");
+}
+
+TEST(Sacct, BadLinesMayBePassedOver) {
+  BadLines bad;
+  TraceOptions options;
+  options.bad_lines = &bad;
+  const auto workload = read_sacct(
+      "JobID|Submit|Start|End|ElapsedRaw|State|AllocTRES\n"
+      "1|1000|1010|1070|60|COMPLETED|gres/gpu=1\n"
+      "2|1000|1010|10\n"
+      "3|\xff|1010|1070|60|COMPLETED|gres/gpu=1\n"
+      "4|1000|1010|1070|soon|COMPLETED|gres/gpu=1\n"
+      "5|1000|1010|1070|60|COMPLETED|gres/gpu=1\n",
+      "log.txt", options);
+  ASSERT_TRUE(workload) << workload.error().text();
+  EXPECT_EQ(workload->jobs.size(), 2U);
+  EXPECT_EQ(workload->read, 2U) << "a line that cannot be read is not a record";
+  ASSERT_EQ(bad.count, 3U);
+  EXPECT_EQ(bad.first[0].place, "log.txt:3");
+  EXPECT_EQ(bad.first[1].message, "the line is not UTF-8 text");
+  EXPECT_EQ(bad.first[2].message, "ElapsedRaw is 'soon', expected seconds");
+}
+
+constexpr const char* with_use =
+    "JobID|JobIDRaw|NodeList|Submit|Start|ElapsedRaw|State|AllocTRES|TRESUsageInAve|"
+    "TRESUsageInMax\n"
+    "1|1|n0|1000|1000|100|COMPLETED|gres/gpu=1||\n"
+    "1.batch|1.batch|n0|1000|1000|100|COMPLETED|gres/gpu=1|cpu=1,gres/gpumem=2G,gres/gpuutil=20|"
+    "gres/gpumem=3G,gres/gpuutil=90\n"
+    "1.0|1.0|n0|1050|1050|50|COMPLETED|gres/gpu=1|gres/gpumem=6G,gres/gpuutil=60|gres/"
+    "gpumem=9000M\n"
+    "2|2|n1|1000|1000|100|COMPLETED|gres/gpu=1|gres/gpumem=0,gres/gpuutil=0|gres/gpumem=0\n"
+    "3|3|n2|1000|1000|100|COMPLETED|gres/gpu=2|gres/gpumem=2G,gres/gpuutil=120|gres/gpumem=3G\n"
+    "4_7|9|n3|1000|1000|100|COMPLETED|gres/gpu=1||\n"
+    "5|5|n4|1000|1000|100|COMPLETED|gres/gpu:1g.5gb=1|gres/gpumem=1G,gres/gpuutil=50|\n";
+
+TEST(Sacct, WhatAJobUsedIsItsSizeAndSpeed) {
+  const auto workload = read_sacct(with_use, "log.txt", {});
+  ASSERT_TRUE(workload) << workload.error().text();
+  ASSERT_EQ(workload->jobs.size(), 5U);
+  const auto asks = [&](std::size_t i) {
+    return text(workload->requests[workload->jobs[i].request]);
+  };
+  const auto speed = [&](std::size_t i) { return workload->speeds[workload->jobs[i].speed]; };
+  EXPECT_EQ(asks(0), "9000 MiB") << "the most of any step";
+  // 20 % all the time and 60 % in the second half.
+  EXPECT_EQ(speed(0).law, law_of_use(50));
+  EXPECT_EQ(asks(1), "1 MiB");
+  EXPECT_EQ(speed(1).law, law_of_use(0));
+  EXPECT_EQ(asks(2), "2 whole GPUs") << "several GPUs are not one slice";
+  EXPECT_EQ(asks(3), "all of a GPU") << "nothing is known of it";
+  EXPECT_TRUE(speed(3).flat);
+  EXPECT_EQ(asks(4), "1g.5gb") << "it had a slice already";
+  EXPECT_EQ(workload->notes.at("sized_by_use"), 2U);
+  EXPECT_EQ(workload->notes.at("gpu_unused"), 1U);
+
+  TraceOptions as_asked;
+  as_asked.by_use = false;
+  const auto asked = read_sacct(with_use, "log.txt", as_asked);
+  ASSERT_TRUE(asked);
+  EXPECT_EQ(text(asked->requests[asked->jobs[0].request]), "all of a GPU");
+  EXPECT_EQ(asked->options.at("sizes"), "asked");
+}
+
+TEST(Sacct, SamplesTakeThePlaceOfWhatSlurmAccounted) {
+  TraceOptions options;
+  options.samples = std::make_shared<const NamedText>(
+      NamedText{"dcgm.csv",
+                "timestamp,Hostname,gpu,hpc_job,DCGM_FI_DEV_GPU_UTIL,DCGM_FI_DEV_FB_USED\n"
+                "1010,n3,0,9,30,4000\n1020,n3,0,9,50,5000\n1010,n1,0,,10,2000\n1010,n1,3,,0,0\n"});
+  const auto workload = read_sacct(with_use, "log.txt", options);
+  ASSERT_TRUE(workload) << workload.error().text();
+  const auto asks = [&](std::size_t i) {
+    return text(workload->requests[workload->jobs[i].request]);
+  };
+  EXPECT_EQ(asks(0), "9000 MiB");
+  EXPECT_EQ(asks(1), "2000 MiB") << "by its node and time";
+  EXPECT_EQ(asks(3), "5000 MiB") << "by its raw number";
+  EXPECT_EQ(workload->speeds[workload->jobs[3].speed].law, law_of_use(40));
+  EXPECT_EQ(workload->notes.at("samples"), 4U);
+}
+
+TEST(Sacct, UseThatCannotBeReadIsRefused) {
+  const auto error = [](const std::string& cell) {
+    return read_sacct(
+               "JobID|Submit|Start|ElapsedRaw|State|AllocTRES|TRESUsageInAve\n"
+               "1|1000|1000|100|COMPLETED|gres/gpu=1|" +
+                   cell + "\n",
+               "log.txt", {})
+        .error()
+        .message;
+  };
+  EXPECT_EQ(error("gres/gpuutil=x"), "gres/gpuutil is 'x', expected a percentage");
+  EXPECT_EQ(error("gres/gpumem=1Q"), "gres/gpumem is '1Q', expected a size such as 8192M");
+  EXPECT_EQ(error("gres/gpumem"), "TRESUsageInAve has 'gres/gpumem', expected NAME=NUMBER");
+}
+
+TEST(Sacct, AListForPeopleIsNamedAsSuch) {
+  EXPECT_EQ(
+      read_sacct("JobID        Submit   Start\n------------ -------- --------\n", "log.txt", {})
+          .error()
+          .text(),
+      "log.txt:1: the columns are padded for people, and cells may be cut; print the list "
+      "again with sacct -P");
 }
 
 TEST(Sacct, ReadsTheExample) {

@@ -78,30 +78,34 @@ int thousandths(std::int64_t processors, std::int64_t per_gpu) {
   return static_cast<int>(std::max<std::int64_t>(1, whole_gpu_share * of_one / per_gpu));
 }
 
-Result<std::vector<Record>> read_records(std::string_view text, const std::string& place) {
+Result<std::vector<Record>> read_records(std::string_view text, const std::string& place,
+                                         const TraceOptions& options) {
   Lines lines(text, place);
   std::vector<Record> records;
   std::unordered_set<std::int64_t> numbers;
-  for (std::string_view line;;) {
-    const auto more = lines.next(line);
-    if (!more) return std::unexpected(more.error());
-    if (!*more) return records;
-    if (trimmed(line).empty() || trimmed(line).front() == ';') continue;
-    const auto record = read_record(line, lines.place());
-    if (!record) return std::unexpected(record.error());
-    if (!part_of_a_job(*record) && !numbers.insert(record->number).second)
-      return fail(ErrorKind::bad_input, lines.place(),
-                  fmt::format("there are two jobs numbered {}", record->number),
-                  "remove one of the two");
-    records.push_back(*record);
-  }
+  std::string_view line;
+  const auto read = each_row(
+      options, [&] { return lines.next(line); },
+      [&]() -> Result<void> {
+        if (trimmed(line).empty() || trimmed(line).front() == ';') return {};
+        const auto record = read_record(line, lines.place());
+        if (!record) return std::unexpected(record.error());
+        if (!part_of_a_job(*record) && !numbers.insert(record->number).second)
+          return fail(ErrorKind::bad_input, lines.place(),
+                      fmt::format("there are two jobs numbered {}", record->number),
+                      "remove one of the two");
+        records.push_back(*record);
+        return {};
+      });
+  if (!read) return std::unexpected(read.error());
+  return records;
 }
 
 }  // namespace
 
 Result<Workload> read_swf(std::string_view text, const std::string& place,
                           const TraceOptions& options) {
-  auto records = read_records(text, place);
+  auto records = read_records(text, place, options);
   if (!records) return std::unexpected(records.error());
   if (records->empty()) return fail(ErrorKind::bad_input, place, "the trace has no jobs");
   order(*records, &Record::submitted, options);

@@ -7,6 +7,8 @@
 #include "base/read_text.hpp"
 #include "base/text.hpp"
 #include "simulate/traces/alibaba2023.hpp"
+#include "simulate/traces/alibaba2025.hpp"
+#include "simulate/traces/alibaba2026.hpp"
 #include "simulate/traces/miso_trace.hpp"
 #include "simulate/traces/philly.hpp"
 #include "simulate/traces/sacct.hpp"
@@ -21,6 +23,14 @@ constexpr TraceFormat table[] = {
      .summary = "Alibaba cluster-trace-gpu-v2023, openb_pod_list_*.csv",
      .read = read_alibaba2023,
      .options = "rule several"},
+    {.name = "alibaba2025",
+     .summary = "Alibaba cluster-trace-gpu-v2025, disaggregated_DLRM_trace.csv",
+     .read = read_alibaba2025,
+     .options = "rule several"},
+    {.name = "alibaba2026",
+     .summary = "Alibaba cluster-trace-v2026-GenAI, lora_request_trace.csv",
+     .read = read_alibaba2026,
+     .options = ""},
     {.name = "philly",
      .summary = "Microsoft Philly as in Pollux's philly.csv",
      .read = read_philly,
@@ -32,7 +42,7 @@ constexpr TraceFormat table[] = {
     {.name = "sacct",
      .summary = "Slurm, what sacct -P prints with AllocTRES",
      .read = read_sacct,
-     .options = "rule several"},
+     .options = "rule several sizes dcgm"},
     {.name = "swf",
      .summary = "Standard Workload Format",
      .read = read_swf,
@@ -70,7 +80,10 @@ Result<Workload> read_trace(std::string_view spec, const TraceOptions& options) 
                 fmt::format("write {}:FILE", (*format)->name));
   const auto text = read_text(path, trace_limits);
   if (!text) return std::unexpected(text.error());
-  return (*format)->read(*text, shown(path, 200), options);
+  auto workload = (*format)->read(*text, shown(path, 200), options);
+  if (workload && options.bad_lines != nullptr && options.bad_lines->count > 0)
+    workload->notes["bad_lines"] = options.bad_lines->count;
+  return workload;
 }
 
 }  // namespace cleave

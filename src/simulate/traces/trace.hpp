@@ -5,12 +5,15 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "base/bad_lines.hpp"
 #include "base/ratio.hpp"
+#include "base/read_text.hpp"
 #include "base/result.hpp"
 #include "model/job.hpp"
 
@@ -36,6 +39,9 @@ struct TraceOptions {
   Ratio gap{60, 1};                     // miso: mean time between two arrivals, seconds; above zero
   std::int64_t processors_per_gpu = 1;  // swf; at least 1
   std::uint64_t seed = 1;               // for values that a reader draws
+  bool by_use = true;                   // sacct: jobs are as large as what they used, if known
+  std::shared_ptr<const NamedText> samples;  // sacct: of their GPUs (gpu_samples.hpp), or null
+  BadLines* bad_lines = nullptr;             // those are passed over; null: the first is an error
 };
 
 /// One trace format.

@@ -1,7 +1,6 @@
 #include "simulate/traces/trace_rows.hpp"
 
-#include <chrono>
-
+#include "base/clock_text.hpp"
 #include "base/format.hpp"
 #include "base/text.hpp"
 
@@ -37,35 +36,13 @@ std::optional<double> Cells::seconds_if(std::string_view cell, std::string_view 
 }
 
 double Cells::clock(std::string_view cell, std::string_view name) {
-  if (const auto value = clock_seconds(trimmed(cell))) return *value;
+  if (const auto time = parse_clock(trimmed(cell))) return time->seconds;
   refuse(fmt::format("{} is '{}', expected a time like 2024-01-31 12:00:00", name, shown(cell)));
   return 0;
 }
 
 void Cells::refuse(std::string message, std::string remedy) {
   if (!error) error = Error{ErrorKind::bad_input, place_, std::move(message), std::move(remedy)};
-}
-
-std::optional<double> clock_seconds(std::string_view text) {
-  constexpr std::string_view shape = "dddd-dd-ddTdd:dd:dd";
-  if (text.size() != shape.size()) return std::nullopt;
-  for (std::size_t i = 0; i < shape.size(); ++i) {
-    const bool digit = text[i] >= '0' && text[i] <= '9';
-    const bool fits = shape[i] == 'd'   ? digit
-                      : shape[i] == 'T' ? text[i] == 'T' || text[i] == ' '
-                                        : text[i] == shape[i];
-    if (!fits) return std::nullopt;
-  }
-  const auto number = [&](std::size_t at, std::size_t length) {
-    return static_cast<int>(*parse_integer(text.substr(at, length)));
-  };
-  const std::chrono::year_month_day date{std::chrono::year(number(0, 4)),
-                                         std::chrono::month(static_cast<unsigned>(number(5, 2))),
-                                         std::chrono::day(static_cast<unsigned>(number(8, 2)))};
-  const int hour = number(11, 2), minute = number(14, 2), second = number(17, 2);
-  if (!date.ok() || hour > 23 || minute > 59 || second > 59) return std::nullopt;
-  const auto days = std::chrono::sys_days(date).time_since_epoch().count();
-  return 86400.0 * static_cast<double>(days) + 3600.0 * hour + 60.0 * minute + second;
 }
 
 Result<void> find_columns(const CsvReader& csv,

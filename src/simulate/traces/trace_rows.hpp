@@ -33,7 +33,7 @@ class Cells {
                  std::string_view what = "seconds from the start of the trace");
   /// The same; nullopt if the cell is empty.
   std::optional<double> seconds_if(std::string_view cell, std::string_view name);
-  /// A point in time as clock_seconds() reads it.
+  /// A point in time as parse_clock() reads it; without a zone, UTC.
   double clock(std::string_view cell, std::string_view name);
   void refuse(std::string message, std::string remedy = "correct the line or remove it");
 
@@ -42,10 +42,6 @@ class Cells {
  private:
   std::string place_;
 };
-
-/// "2024-01-31T12:00:00", or with a space for the T: seconds since 1970 of a clock without a zone.
-/// Years have four digits. Summer time is ignored: an hour may be missing or come twice.
-std::optional<double> clock_seconds(std::string_view text);
 
 /// Looks up columns of a CSV file; `remedy` says which file is expected.
 [[nodiscard]] Result<void> find_columns(
@@ -68,6 +64,19 @@ class Lines {
   std::string place_;
   std::size_t line_ = 0;
 };
+
+/// Rows one after the other: `next` goes to the next as CsvReader and Lines do, `take` reads it. A
+/// row that either refuses ends the reading, or is passed over where the options say so.
+template <class Next, class Take>
+[[nodiscard]] Result<void> each_row(const TraceOptions& options, Next next, Take take) {
+  while (true) {
+    const Result<bool> more = next();
+    if (more && !*more) return {};
+    const Result<void> taken = more ? take() : std::unexpected(more.error());
+    if (taken) continue;
+    if (const auto passed = pass_over(options.bad_lines, taken.error()); !passed) return passed;
+  }
+}
 
 /// A record that becomes a job.
 struct TakenRecord {

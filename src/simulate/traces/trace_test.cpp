@@ -78,13 +78,12 @@ TEST(Alibaba2023, PodsOfSeveralGpusHaveThemOnOneNode) {
     return texts + left_out(*workload);
   };
   EXPECT_EQ(asked(SeveralGpus::gpus),
-            "8 whole GPUs on one node; 2 x 500/1000 of a GPU on one node; 1000/1000 of a GPU; "
+            "8 whole GPUs on one node; 2 x 500/1000 of a GPU on one node; all of a GPU; "
             "1 never scheduled; ");
   EXPECT_EQ(asked(SeveralGpus::instances),
-            "8 x 1000/1000 of a GPU on one node; 2 x 500/1000 of a GPU on one node; 1000/1000 of a "
+            "8 x all of a GPU on one node; 2 x 500/1000 of a GPU on one node; all of a "
             "GPU; 1 never scheduled; ");
-  EXPECT_EQ(asked(SeveralGpus::left_out),
-            "1000/1000 of a GPU; 2 several GPUs; 1 never scheduled; ");
+  EXPECT_EQ(asked(SeveralGpus::left_out), "all of a GPU; 2 several GPUs; 1 never scheduled; ");
 }
 
 TEST(Alibaba2023, CompressesArrivalsOnlyAndLimits) {
@@ -130,12 +129,14 @@ TEST(Alibaba2023, NamesTheLineThatIsWrong) {
 TEST(ReadTrace, NamesFormatsAndFiles) {
   EXPECT_EQ(read_trace("pods.csv", {}).error().text(),
             "--trace: 'pods.csv' does not name a trace format; write alibaba2023:FILE, "
-            "philly:FILE, miso:FILE, sacct:FILE or swf:FILE");
+            "alibaba2025:FILE, alibaba2026:FILE, philly:FILE, miso:FILE, sacct:FILE or swf:FILE");
   EXPECT_EQ(read_trace("philly:", {}).error().text(),
             "--trace: no file is named; write philly:FILE");
   EXPECT_TRUE((*trace_format("swf:x"))->has_option("processors-per-gpu"));
   EXPECT_FALSE((*trace_format("swf:x"))->has_option("gap"));
   EXPECT_TRUE((*trace_format("miso:x"))->has_option("compress"));
+  EXPECT_TRUE((*trace_format("sacct:x"))->has_option("dcgm"));
+  EXPECT_FALSE((*trace_format("alibaba2026:x"))->has_option("rule"));
   EXPECT_EQ(read_trace("alibaba2023:/no/such", {}).error().text(),
             "/no/such: No such file or directory; check the name");
 }

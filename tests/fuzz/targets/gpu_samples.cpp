@@ -1,0 +1,30 @@
+// Samples of GPUs, joined with three jobs.
+
+#include "simulate/traces/gpu_samples.hpp"
+
+#include "fuzz.hpp"
+
+namespace cleave::fuzz {
+namespace {
+
+std::optional<Error> read_input(const std::string& text) {
+  const SampledJob jobs[] = {{"1", "11", "n0", 1000, 2000, 1},
+                             {"2_3", "", "n1", 1500, 2500, 2},
+                             {"4", "", "n0", 1900, 3000, 1}};
+  const auto joined = join_samples(text, "samples", jobs, nullptr);
+  if (joined) {
+    require(joined->by_job.size() == std::size(jobs), "each job has an answer");
+    for (const GpuUse& use : joined->by_job)
+      require(!use.busy_percent || (*use.busy_percent >= 0 && *use.busy_percent <= 100.0001),
+              "a percentage");
+    require(joined->of_no_job + joined->ambiguous <= joined->read, "no sample counts twice");
+  }
+  return error_of(joined);
+}
+
+}  // namespace
+}  // namespace cleave::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  return cleave::fuzz::judged(cleave::fuzz::read_input(cleave::fuzz::text_of(data, size)));
+}
