@@ -80,9 +80,9 @@ Result<std::vector<Node>> read_nodes(const Options& options) {
       std::string name = !listing.node.empty() ? listing.node
                          : !named.empty()      ? named
                                                : options.node;
-      if (!fit_for_a_name(name) || !valid_utf8(name) || name.find('/') != std::string::npos)
+      if (!fit_for_a_name(name) || !valid_utf8(name))
         return fail(ErrorKind::bad_usage, options.node.empty() ? place_of(file) : "--node",
-                    "a node needs a name, without slashes and control characters",
+                    "a node needs a name, without control characters",
                     "give it with --node, or write NODE=FILE");
       auto node = std::ranges::find(nodes, name, &Node::name);
       if (node == nodes.end()) {

@@ -56,7 +56,8 @@ TEST(Import, MergesNodes) {
   const auto names = [](const Outcome& outcome) {
     EXPECT_EQ(outcome.exit_code, 0) << outcome.command << outcome.err;
     std::string said;
-    for (const Json& gpu : document(outcome.out)["gpus"])
+    const Json fleet = document(outcome.out);
+    for (const Json& gpu : fleet["gpus"])
       said += gpu["name"].get<std::string>() + " ";
     return said;
   };

@@ -68,7 +68,8 @@ TEST(Smi, CarriesOutAnExportedPlan) {
       there.insert(fmt::format("{} {}@{}", gpu["name"].get<std::string>(),
                                instance["profile"].get<std::string>(),
                                instance["start"].get<int>()));
-  for (const Json& placement : document(shell(plan + " --json"))["placements"])
+  const Json wanted = document(shell(plan + " --json"));
+  for (const Json& placement : wanted["placements"])
     planned.insert(fmt::format("{} {}@{}", placement["gpu"].get<std::string>(),
                                placement["profile"].get<std::string>(),
                                placement["start"].get<int>()));
