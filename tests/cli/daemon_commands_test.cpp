@@ -811,8 +811,16 @@ TEST(Top, ShowsTheLayoutAndTheJobs) {
 /// What a terminal is given back with: cursor and first screen.
 constexpr const char* given_back = "\x1b[?25h\x1b[?1049l";
 
+/// A daemon without GPUs, which is enough for `cleave top`.
+void answer_top(StubWorld& world) {
+  world.answers("GET /v1/status",
+                {200, R"({"version": "0.1.0", "jobs": {"queued": 1}})", {}, false, {}, {}});
+  world.answers("GET /v1/gpus", {200, R"({"gpus": []})", {}, false, {}, {}});
+}
+
 TEST(Top, HasKeys) {
   StubWorld world;
+  answer_top(world);
   world.put(restless());
   Terminal screen(world.command("top --every 60"), 80, 24);
   ASSERT_TRUE(screen.shows("? help")) << screen.seen();
@@ -832,6 +840,7 @@ TEST(Top, HasKeys) {
 
 TEST(Top, GivesTheTerminalBackOnEachWayOut) {
   StubWorld world;
+  answer_top(world);
   for (const int signal : {SIGTERM, SIGHUP, SIGINT}) {
     Terminal screen(world.command("top --every 60"), 80, 24);
     ASSERT_TRUE(screen.shows("? help")) << screen.seen();
@@ -843,6 +852,7 @@ TEST(Top, GivesTheTerminalBackOnEachWayOut) {
 
 TEST(Top, StopsAndGoesOn) {
   StubWorld world;
+  answer_top(world);
   Terminal screen("sh -c 'set -m; env " + world.command("top --every 60") +
                       "; stty -a | grep -o \"[-]*icanon\\|[-]*echo \" | tr -d \"\\n\"; "
                       "echo was stopped; fg > /dev/null; echo is over; stty -a'",

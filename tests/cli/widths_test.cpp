@@ -30,8 +30,8 @@ TEST_P(Widths, FitTheTerminal) {
 
 constexpr const char* commands[] = {
     "cleave gpu",
-    "cleave gpu A100",
-    "cleave compare --fleet 4xA100-40GB --generate lab-day --seeds 8 --schedulers "
+    "cleave gpu A100-40GB",
+    "cleave compare --fleet 4xA100-40GB --generate lab-day --seeds 2 --schedulers "
     "full-gpu,static:layout=best,online:migration=off,miso",
     "cleave compare --fleet 4xA100-40GB --generate lab-day --schedulers full-gpu,adaptive --sweep "
     "gpus=2,3,4,6,8",
