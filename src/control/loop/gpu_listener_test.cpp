@@ -134,6 +134,10 @@ TEST_F(HeldInstance, IsTriedAgainOnceATimeAndItsRoomUsedAtOnce) {
   hold();
   const LiveJob& waits = submit("7g.40gb");
   EXPECT_FALSE(waits.place);
+  EXPECT_EQ(listing.why_waits(waits.record.number, listing.queue()),
+            "it cannot run at present: no GPU has room for it beside foreign instances and the "
+            "fleet's own work; 3g.20gb@0 of GPU 0 cannot be destroyed yet, and is tried again: GPU "
+            "0: a monitor has it open");
   (void)happened();
   for (const Duration delay : {1s, 2s, 4s, 5s, 5s}) {
     try_again();
