@@ -195,6 +195,28 @@ TEST_F(HeldInstance, IsGivenToAJobThatWantsOneLikeIt) {
   EXPECT_EQ(job.place->placement, large);
 }
 
+TEST_F(HeldInstance, IsGivenSoonToAJobThatComesAfterLong) {
+  hold();
+  for (int i = 0; i < 60; ++i) {
+    pass(5s);
+    try_again();
+    refuse("a monitor has it open");
+    executor.asked.clear();
+    steps.offer_held_instances();
+  }
+  EXPECT_GT(held().tries, 50);
+  submit("3g.20gb");  // takes the other half
+  const LiveJob& job = submit("3g.20gb");
+  for (int i = 0; i < 2; ++i) {
+    pass(1s);
+    steps.offer_held_instances();
+  }
+  ASSERT_TRUE(brain.rebuilding());
+  think();
+  ASSERT_TRUE(job.place);
+  EXPECT_EQ(job.place->placement, large);
+}
+
 TEST_F(HeldInstance, IsOfferedToNobodyWhereNobodyWantsIt) {
   hold();
   submit("7g.40gb");
