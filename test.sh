@@ -207,16 +207,17 @@ if [ "$long" = yes ]; then
   run_long laws_test '-*dyna*:*racle*' CLEAVE_LAW_EVENTS=10000000 CLEAVE_REBUILD_EVENTS=1000000 CLEAVE_LONG=1
   run_long laws_test '*dyna*:*racle*' CLEAVE_LAW_EVENTS=1000000
   run_long daemon_plans_test 'Plan*' CLEAVE_LONG=1
-  run_long daemon_loop_test '*Seed*' CLEAVE_DAEMON_SEEDS=100000 CLEAVE_PLAN_SEEDS=10000
+  run_long daemon_loop_test '*Seed*' CLEAVE_DAEMON_SEEDS=100000 CLEAVE_PLAN_SEEDS=10000 CLEAVE_WATCHED_SEEDS=1000
   run_long daemon_crash_test '*' CLEAVE_LONG=1
   run_long daemon_injection_test '*' CLEAVE_LONG=1
+  run_long daemon_health_test '*ThreeMonitors*' CLEAVE_LONG=1
   run_long daemon_test 'Damaged*:KilledWriter*:Faulty*' CLEAVE_LONG=1
   run_long daemon_hostile_test '*' CLEAVE_LONG=1
   run_long cli_test 'Pages.*' CLEAVE_LONG=1
   run_long plans_test '*' CLEAVE_PLAN_ROUNDS=10
   run_long fuzz_test '*' CLEAVE_FUZZ_SECONDS=200
   run_long nvmlsim_test 'RandomCalls.*' CLEAVE_LONG=1
-  run_long clients_test '*LargeClients*' CLEAVE_LONG=1
+  run_long clients_test '*LargeClients*:MigCalls.*' CLEAVE_LONG=1
   run_long soak_test '*' CLEAVE_SOAK_OPERATIONS=1000000
   run_virtual supervised_test '*'
   run_packages

@@ -14,6 +14,8 @@
 # its lists are touched. Their versions are the release's, and are written down in build/clients/versions.
 # Those from PyPI have each package, with its dependencies, pinned by version and hash in tools/clients, for
 # Python 3.11 on x86-64. Modules of Go and crates are pinned by version, and they pin what they depend on.
+# mig-parted, k8s-device-plugin, NVIDIA's DRA driver and HAMi are no such modules: their calls are made by
+# tests/clients/go, over the libraries that they share.
 #
 # Why something is not there is said in build/clients/missing/NAME, which the tests print when they skip; the
 # exit status is then 1.
@@ -211,6 +213,23 @@ fetch_go() { # NAME VERSION MODULE/PATH...
   rm -rf "$here/go"
   here_now "$name"
 }
+# One of ours over other people's modules, which its go.sum pins by hash.
+fetch_our_go() { # NAME VERSION FOLDER
+  local name=$1 into=$here/programs/$1/$2 from=$PWD/$3
+  if cmp -s <(cat "$from"/go.* "$from"/*.go) "$into/which"; then here_now "$name" && return; fi
+  command -v go >/dev/null || { missing "$name" "there is no Go here" && return; }
+  command -v cc >/dev/null || { missing "$name" "it needs a C compiler" && return; }
+  mkdir -p "$into/bin" "$here/go"
+  echo "Building $name ..."
+  if (cd "$from" && GOPATH="$here/go" GOFLAGS="-modcacherw -mod=readonly -buildvcs=false" timeout 1500 nice \
+    go build -o "$into/bin/$name" .) >"$here/go.log" 2>&1; then
+    cat "$from"/go.* "$from"/*.go >"$into/which"
+    here_now "$name"
+  else
+    missing "$name" "it could not be built: $(grep -v warning "$here/go.log" | tail -n 1)"
+  fi
+  rm -rf "$here/go"
+}
 fetch_crate() { # NAME VERSION OPTIONS...
   local name=$1 version=$2 into=$here/programs/$1/$2
   shift 2
@@ -237,6 +256,7 @@ fetch_long() {
   fetch_go go-nvml v0.13.4-1 github.com/NVIDIA/go-nvml/examples/devices \
     github.com/NVIDIA/go-nvml/examples/compute-processes
   fetch_go nvidia-ctk v1.19.0 github.com/NVIDIA/nvidia-container-toolkit/cmd/nvidia-ctk
+  fetch_our_go mig-calls go-nvlib-v0.13.0 tests/clients/go
   fetch_crate nvml-wrapper 0.13.0 --example basic_usage
 }
 

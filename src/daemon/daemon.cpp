@@ -32,6 +32,8 @@
 #include "daemon/stop_points.hpp"
 #include "daemon/store/sqlite_store.hpp"
 #include "daemon/threaded_executor.hpp"
+#include "device/program_name.hpp"
+#include "nvmlsim/sim_holders.hpp"
 #include "nvmlsim/sim_node.hpp"
 #include "runner/host_capacity.hpp"
 #include "runner/process_runner.hpp"
@@ -63,6 +65,17 @@ DaemonSettings completed(DaemonSettings settings, const DaemonPlaces& places) {
   settings.control.job_environment.push_back(
       fmt::format("{}={}", sim_node_variable, places.sim_node->string()));
   return settings;
+}
+
+/// The programs that keep instances from being destroyed, which a simulated node knows.
+std::function<std::vector<DeviceHolder>(std::optional<std::uint32_t>)> simulated_holders(
+    fs::path node) {
+  return [node = std::move(node)](std::optional<std::uint32_t> gpu) {
+    std::vector<DeviceHolder> holders;
+    for (const std::uint32_t pid : gpu ? sim_holders(node, *gpu) : std::vector<std::uint32_t>{})
+      holders.push_back({pid, program_of(pid)});
+    return holders;
+  };
 }
 
 void log_error(const Error& error) {
@@ -220,6 +233,8 @@ class RunningDaemon {
     ThreadedExecutorSettings executor_settings;
     executor_settings.worker.state_directory = places_.ledger;
     executor_settings.worker.may_switch_mig = settings.may_switch_mig;
+    if (places_.sim_node)
+      executor_settings.worker.patience.holders = simulated_holders(*places_.sim_node);
     if (*stop) {
       store_ = stopping_store(std::move(store_), *stop);
       runner_ = stopping_runner(std::move(runner_), *stop);

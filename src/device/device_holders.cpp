@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <fstream>
 
+#include "base/format.hpp"
 #include "base/text.hpp"
 #include "device/live_instances.hpp"
+#include "device/program_name.hpp"
 
 namespace cleave {
 
@@ -37,14 +39,14 @@ bool holds(const fs::path& process, std::optional<std::uint32_t> minor) {
   return false;
 }
 
-std::string program_of(const fs::path& process) {
-  std::ifstream file(process / "comm");
+}  // namespace
+
+std::string program_of(std::uint32_t pid, const fs::path& proc) {
+  std::ifstream file(proc / fmt::format("{}", pid) / "comm");
   std::string name;
   std::getline(file, name);
   return shown(name, 40);
 }
-
-}  // namespace
 
 std::vector<DeviceHolder> device_holders(std::optional<std::uint32_t> minor, const fs::path& proc) {
   std::vector<DeviceHolder> holders;
@@ -54,7 +56,8 @@ std::vector<DeviceHolder> device_holders(std::optional<std::uint32_t> minor, con
     const fs::path& process = processes->path();
     const auto pid = parse_integer(process.filename().native());
     if (!pid || *pid <= 0 || *pid == getpid() || !holds(process, minor)) continue;
-    holders.push_back({static_cast<std::uint32_t>(*pid), program_of(process)});
+    const auto number = static_cast<std::uint32_t>(*pid);
+    holders.push_back({number, program_of(number, proc)});
   }
   std::ranges::sort(holders, {}, &DeviceHolder::pid);
   return holders;

@@ -9,6 +9,7 @@
 
 #include "nvmlsim/child_test.hpp"
 #include "nvmlsim/library_test.hpp"
+#include "nvmlsim/sim_holders.hpp"
 
 namespace cleave::sim {
 namespace {
@@ -33,8 +34,12 @@ TEST(Clients, ThatHoldAMigDeviceKeepIt) {
   });
   holds.await();
   EXPECT_EQ(library().nvmlComputeInstanceDestroy(made.compute), in_use);
+  EXPECT_EQ(sim_holders(node.path(), 0),
+            std::vector<std::uint32_t>{static_cast<std::uint32_t>(child.pid())});
+  EXPECT_TRUE(sim_holders(node.path(), 1).empty()) << "there is no such GPU";
   let_go.send();
   gone.await();
+  EXPECT_TRUE(sim_holders(node.path(), 0).empty());
   EXPECT_EQ(library().nvmlComputeInstanceDestroy(made.compute), success)
       << "own handles do not matter";
   end.send();

@@ -16,6 +16,7 @@
 #include "nvmlsim/energy.hpp"
 #include "nvmlsim/fault_kinds.hpp"
 #include "nvmlsim/gpu_rules.hpp"
+#include "nvmlsim/holders.hpp"
 
 namespace cleave::sim {
 
@@ -175,16 +176,8 @@ void Node::hold(std::uint32_t gpu, std::size_t slot) {
 }
 
 bool Node::held_by_others(std::uint32_t gpu, std::size_t slot) {
-  const std::uint32_t used =
-      std::min(header_->clients_used.load(std::memory_order_acquire), most_clients);
-  for (std::uint32_t client = 0; client < used; ++client) {
-    const ClientRecord& record = header_->clients[client];
-    const Holder holder = record.holder.load(std::memory_order_acquire);  // before what it holds
-    if (holder == 0 || pid_of(holder) == pid_of(presence_.self())) continue;
-    if ((record.held[gpu].load(std::memory_order_relaxed) >> slot & 1U) == 0) continue;
-    if (presence_.alive(holder)) return true;
-  }
-  return false;
+  std::uint32_t from = 0;
+  return next_holder(*this, {gpu, std::uint64_t{1} << slot}, from) != 0;
 }
 
 void Node::forget_holders(std::uint32_t gpu, std::size_t slot) {

@@ -416,6 +416,134 @@ TEST_F(LargeClients, NvidiaCtkDescribesEveryMigDevice) {
   EXPECT_EQ(nodes["1"], std::vector<std::string>{"/dev/nvidia1"}) << told;
 }
 
+/// The Go libraries of mig-parted, the device plugin, the DRA driver and HAMi, by the same calls.
+class MigCalls : public LargeClients {
+ protected:
+  void begin_calls(std::string_view gpus) {
+    ASSERT_NO_FATAL_FAILURE(begin_built("mig-calls", "go-nvlib-v0.13.0", gpus));
+  }
+  Json calls(const std::string& arguments) {
+    const std::string told = said(fmt::format("{}/mig-calls {}", programs_, arguments));
+    const auto read = parse_json(told, "mig-calls");
+    EXPECT_TRUE(read) << told;
+    return read ? *read : Json();
+  }
+  /// What the node has, as "3g.20gb@4 1g.5gb@0", by start.
+  [[nodiscard]] std::string stands(std::size_t gpu) const {
+    std::string all;
+    const auto view = look_at_sim_node(node());
+    for (const SimGpuInstanceView& each : view->gpus[gpu].instances)
+      all += fmt::format("{}{}@{}:{}", all.empty() ? "" : " ", each.profile->name, each.start,
+                         each.compute_instances.size());
+    return all;
+  }
+};
+
+TEST_F(MigCalls, ApplyAndExportLayouts) {
+  ASSERT_NO_FATAL_FAILURE(begin_calls("1xA100-40GB,1xH100-80GB-SXM5"));
+  if (IsSkipped()) return;
+  struct Row {
+    const char *layout, *exported;
+    std::size_t instances, computes;
+  };
+  const Row rows[] = {
+      {"1g.5gb 1g.5gb 1g.5gb 1g.5gb 1g.5gb 1g.5gb 1g.5gb", R"({"1g.5gb":7})", 7, 7},
+      // Only in some orders is there room for all of it.
+      {"1g.5gb 1g.5gb+me 3g.20gb 2g.10gb", R"({"1g.5gb":1,"1g.5gb+me":1,"2g.10gb":1,"3g.20gb":1})",
+       4, 4},
+      {"1c.3g.20gb 2c.3g.20gb 3g.20gb", R"({"1c.3g.20gb":1,"2c.3g.20gb":1,"3g.20gb":1})", 2, 3},
+      {"1c.7g.40gb 2c.7g.40gb 4c.7g.40gb", R"({"1c.7g.40gb":1,"2c.7g.40gb":1,"4c.7g.40gb":1})", 1,
+       3},
+  };
+  Json before = Json::object();
+  for (const Row& row : rows) {
+    const Json told = calls(fmt::format("apply 0 {}", row.layout));
+    EXPECT_EQ(told["Before"], before) << row.layout;
+    EXPECT_EQ(told["After"].dump(), row.exported) << told;
+    before = told["After"];
+    std::size_t computes = 0;
+    const auto view = look_at_sim_node(node());
+    EXPECT_EQ(view->gpus[0].instances.size(), row.instances) << stands(0);
+    for (const auto& each : view->gpus[0].instances) computes += each.compute_instances.size();
+    EXPECT_EQ(computes, row.computes) << stands(0);
+  }
+  const Json impossible = calls("apply 0 4g.20gb 4g.20gb");
+  EXPECT_EQ(impossible["Last"], "GPU instance: Insufficient Resources");
+  EXPECT_EQ(impossible["After"], Json::object());
+  EXPECT_EQ(stands(0), "");
+  const Json hopper = calls("apply 1 1g.20gb 1g.10gb 2g.20gb 2g.20gb");
+  EXPECT_EQ(hopper["After"].dump(), R"({"1g.10gb":1,"1g.20gb":1,"2g.20gb":2})") << hopper;
+}
+
+TEST_F(MigCalls, MakeFindAndTakeAwayEachPlacement) {
+  ASSERT_NO_FATAL_FAILURE(begin_calls("1xA30-24GB,1xA100-40GB,1xH100-80GB-SXM5"));
+  if (IsSkipped()) return;
+  const auto view = look_at_sim_node(node());
+  for (std::size_t gpu = 0; gpu < view->gpus.size(); ++gpu) {
+    const Json told = calls(fmt::format("dynamic {}", gpu));
+    for (const Profile& profile : view->gpus[gpu].model->profiles) {
+      // Two kinds of GPU instances that go-nvlib has no names for.
+      if (profile.name.ends_with("+me.all") || profile.name.ends_with("-me")) continue;
+      for (const int start : profile.starts.ascending())
+        EXPECT_EQ(told["Made"][fmt::format("{}@{}", profile.name, start)], 1) << told;
+    }
+    // What go-nvlib thinks of by itself: other compute instances as large as the GPU instance.
+    for (const auto& [what, why] : told["Refused"].items()) {
+      EXPECT_TRUE(what.ends_with("(7,0)") || what.ends_with("(8,0)")) << what;
+      EXPECT_EQ(why, "profile of the compute instance: Not Supported") << what;
+    }
+    EXPECT_EQ(stands(gpu), "");
+  }
+}
+
+TEST_F(MigCalls, ListWhatADevicePluginRegisters) {
+  ASSERT_NO_FATAL_FAILURE(begin_calls("2xA100-40GB,1xH100-80GB-SXM5"));
+  if (IsSkipped()) return;
+  const auto devices = make_instances("-i 0 -cgi 3g.20gb,1g.5gb+me");
+  (void)said("nvidia-smi -i 2 -mig 0");
+  const Json host = calls("host");
+  EXPECT_EQ(host["Platform"], "nvml");
+  ASSERT_EQ(host["GPUs"].size(), 3U) << host;
+  const Json told = calls("list");
+  const auto view = look_at_sim_node(node());
+  for (std::size_t gpu = 0; gpu < 3; ++gpu) {
+    EXPECT_EQ(told[gpu]["UUID"], view->gpus[gpu].uuid);
+    EXPECT_EQ(told[gpu]["Bus"], host["GPUs"][gpu]["Address"]);
+    EXPECT_EQ(host["GPUs"][gpu]["Driver"], "nvidia");
+    EXPECT_EQ(told[gpu]["Near"].size(), 2U) << "how near it is to the others";
+    EXPECT_EQ(told[gpu]["Enabled"], gpu < 2);
+  }
+  EXPECT_EQ(told[2]["Architecture"], "Hopper");
+  EXPECT_EQ(told[2]["Capability"], "9.0");
+  ASSERT_EQ(told[0]["MIG"].size(), 2U) << told;
+  for (const Json& mig : told[0]["MIG"]) {
+    EXPECT_EQ(mig["UUID"], devices.at(mig["Profile"])) << mig;
+    EXPECT_EQ(mig["Parent"], view->gpus[0].uuid);
+  }
+  const Json& large = told[0]["MIG"][told[0]["MIG"][0]["Profile"] == "3g.20gb" ? 0 : 1];
+  EXPECT_EQ(large["Memory"], 20096);
+  EXPECT_EQ(large["Processors"], 42);
+}
+
+TEST_F(MigCalls, HearWhichMigDeviceAnXidIsOf) {
+  ASSERT_NO_FATAL_FAILURE(begin_calls("2xA100-40GB"));
+  if (IsSkipped()) return;
+  const auto devices = make_instances("-i 1 -cgi 3g.20gb,2g.10gb");
+  const auto view = look_at_sim_node(node());
+  for (const SimGpuInstanceView& each : view->gpus[1].instances) {
+    const std::string told = said(fmt::format(
+        "sh -c '{}/mig-calls health > {}/heard & heard=$!; for i in $(seq 200); do grep -q ready "
+        "{}/heard && break; sleep 0.05; done; cleave sim-node fault {} --gpu 1 xid-94 --instance "
+        "{} && wait $heard && tail -n 1 {}/heard'",
+        programs_, scratch_.path(""), scratch_.path(""), node(), each.id, scratch_.path("")));
+    const auto heard = parse_json(told, "mig-calls");
+    ASSERT_TRUE(heard) << told;
+    EXPECT_EQ((*heard)["Xid"], 94);
+    EXPECT_EQ((*heard)["GPU"], view->gpus[1].uuid);
+    EXPECT_EQ((*heard)["MIG"], devices.at(std::string(each.profile->name)));
+  }
+}
+
 TEST_F(LargeClients, TheExampleOfNvmlWrapperDescribesTheGpu) {
   ASSERT_NO_FATAL_FAILURE(begin_built("nvml-wrapper", "0.13.0", "1xA100-40GB"));
   if (IsSkipped()) return;

@@ -2,6 +2,7 @@
 // A seed that fails prints the command that repeats it, with the story of what happened.
 //
 //   CLEAVE_DAEMON_SEEDS   how many seeds; the long form is 10000
+//   CLEAVE_WATCHED_SEEDS  the same of those under monitors
 //   CLEAVE_DAEMON_SEED    the first; with CLEAVE_DAEMON_STORY=1 its story is printed
 
 #include <gtest/gtest.h>
@@ -114,6 +115,31 @@ TEST(DaemonSeeds, NothingIsLost) {
   }
   print(count, all);
   if (count >= 100) expect_all_happened(all);
+}
+
+// Nothing fails here, and monitors hold instances for minutes: what waits, waits for what they
+// hold.
+TEST(DaemonSeeds, UnderMonitorsNothingWaitsWithoutNeed) {
+  const std::uint64_t first = number_asked("CLEAVE_DAEMON_SEED", 1);
+  const std::uint64_t count = std::getenv("CLEAVE_DAEMON_SEED") != nullptr
+                                  ? 1
+                                  : number_asked("CLEAVE_WATCHED_SEEDS", sanitized ? 10 : 20);
+  SeededDaemon::Counts all;
+  for (std::uint64_t seed = first; seed < first + count && !HasFailure(); ++seed) {
+    SeededDaemon daemon(seed, Life::watched);
+    if (std::getenv("CLEAVE_DAEMON_STORY") != nullptr) daemon.story = &std::cout;
+    for (const std::string& each : daemon.run()) ADD_FAILURE() << "seed " << seed << " " << each;
+    all.monitors += daemon.counts().monitors;
+    all.waits += daemon.counts().waits;
+    all.named += daemon.counts().named;
+    all.finished += daemon.counts().finished;
+  }
+  fmt::print("{} monitors, {} looks at jobs beside room, {} at jobs that name a monitor, {} done\n",
+             all.monitors, all.waits, all.named, all.finished);
+  if (count < 10) return;
+  EXPECT_GT(all.monitors, count);
+  EXPECT_GT(all.named, count);
+  EXPECT_GT(all.finished, count);
 }
 
 }  // namespace

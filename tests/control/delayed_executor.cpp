@@ -142,6 +142,7 @@ DelayedExecutor::DelayedExecutor(Machine& machine, ExecutorDelays delays, Durati
     Lane lane;
     DoorFaults faults = delays_.faults;
     faults.seed = mixed_bits(delays_.seed ^ mixed_bits(i + 1));
+    settings.patience.holders = [&machine, i](auto) { return machine.holders(i); };
     lane.door = std::make_unique<FaultyDoor>(machine.door(i), faults);
     lane.worker = std::make_unique<GpuWorker>(*lane.door, machine.managed()[i], settings);
     lanes_.push_back(std::move(lane));

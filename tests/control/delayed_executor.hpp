@@ -50,6 +50,9 @@ class Machine {
   void hang(std::size_t gpu, bool hangs) { gpus_[gpu]->hangs = hangs; }
   [[nodiscard]] bool hangs(std::size_t gpu) const { return gpus_[gpu]->hangs; }
 
+  /// The programs that have it open, as the daemon is told; they keep nothing by themselves.
+  [[nodiscard]] std::vector<DeviceHolder>& holders(std::size_t gpu) { return gpus_[gpu]->holders; }
+
   /// A process takes an instance by its MIG UUID, or a GPU with MIG off by its own. False: there is
   /// none.
   bool start_process(const std::string& device, std::uint32_t pid);
@@ -67,6 +70,7 @@ class Machine {
     explicit Gpu(const GpuModel& model) : door(model) {}
     MemoryDoor door;
     bool lost = false, hangs = false;
+    std::vector<DeviceHolder> holders;
   };
   struct Where {
     std::size_t gpu;

@@ -88,17 +88,18 @@ std::int64_t processes_of(const JobSpec& spec) {
 
 }  // namespace
 
-SeededDaemon::SeededDaemon(std::uint64_t seed) : seed_(seed), random_(seed), jobs_(seed) {
+SeededDaemon::SeededDaemon(std::uint64_t seed, Life life)
+    : seed_(seed), life_(life), random_(seed), jobs_(seed) {
   machine_ = std::make_unique<Machine>(any_models(random_));
   delays_.seed = seed;
-  const bool rough = random_.uniform() < 0.7;
+  const bool rough = random_.uniform() < 0.7 && life_ == Life::any;
   if (rough) {
     delays_.faults.refuse = random_.uniform() * 0.05;
     delays_.faults.lose = random_.uniform() * 0.02;
     delays_.never = random_.uniform() < 0.2 ? 0.01 : 0;
     death_ = random_.uniform() < 0.7 ? random_.uniform() * 0.02 : 0;
   }
-  acts_left_ = 20 + random_.below(60);
+  acts_left_ = life_ == Life::watched ? 150 : 20 + random_.below(60);
   scheduler_ = any_scheduler();
   disk_.before_write = [this](const StoreBatch&) { point("before a write"); };
   disk_.after_write = [this](const StoreBatch&) { point("after a write"); };
@@ -108,6 +109,10 @@ SeededDaemon::SeededDaemon(std::uint64_t seed) : seed_(seed), random_(seed), job
 SeededDaemon::~SeededDaemon() = default;
 
 std::string SeededDaemon::any_scheduler() {
+  if (life_ == Life::watched) {
+    // Adaptive may let a job wait for a better place, and would rather cut up what a monitor holds.
+    return random_.uniform() < 0.6 ? "online" : "scheme-b";
+  }
   const auto rows = schedulers();
   const double what = random_.uniform();
   if (what < 0.5) return "online";
@@ -450,6 +455,7 @@ void SeededDaemon::cancel(JobNumber number) {
 
 void SeededDaemon::act() {
   --acts_left_;
+  if (life_ == Life::watched) return act_watched();
   const double what = random_.uniform();
   if (what < 0.45) {
     submit();
@@ -571,17 +577,6 @@ void SeededDaemon::act_as_stranger(std::size_t gpu) {
   tell(fmt::format("process {} of no job is on {}", stranger.pid, stranger.device));
 }
 
-/// As long as it is there, it holds what instances there are.
-void SeededDaemon::set_monitor(std::size_t gpu, bool there) {
-  if (there && monitored_.insert(gpu).second) ++counts_.monitors;
-  if (!there) monitored_.erase(gpu);
-  tell(fmt::format("{} GPU {}", there ? "a monitor watches" : "nobody watches", gpu));
-  machine_->door(gpu).refuse = [there](std::string_view call) -> std::optional<nvml::Return> {
-    if (there && call == "destroy_compute_instance") return nvml::Return::in_use;
-    return std::nullopt;
-  };
-}
-
 /// An Xid of the table, of the GPU or an instance, or something that the driver asks for.
 void SeededDaemon::give_sign(std::size_t gpu) {
   ++counts_.signs;
@@ -621,8 +616,10 @@ void SeededDaemon::mend() {
     set_monitor(gpu, false);
   }
   for (const Stranger& each : std::exchange(strangers_, {})) machine_->end_process(each.pid);
-  die();
-  begin_daemon();
+  if (life_ == Life::any) {
+    die();
+    begin_daemon();
+  }
   if (control_ == nullptr) return;
   control_->pause(false, moment());
   if (const LivePlan* plan = control_->plan())

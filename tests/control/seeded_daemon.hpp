@@ -22,8 +22,8 @@
 //   - no attempt teaches twice what it held and how long it took, and what is in memory is in the
 //   store;
 //   - what the store says is to end is told so within seconds, whichever daemon wrote it down;
-//   - no job waits where an idle instance stands that it may have as it is, or where the daemon
-//   itself sees room;
+//   - no job waits where an idle instance stands that it may have as it is, where slices are free
+//     or where the daemon itself sees room; one that waits for what a monitor holds names it;
 //   - nothing of others is touched; in the end no process runs and no instance of ours is left.
 
 #include <iosfwd>
@@ -44,9 +44,13 @@ namespace cleave::trial {
 /// The program died here.
 struct Death {};
 
+/// What happens to a daemon: anything, or nothing but jobs and monitors that hold instances, which
+/// stay for long.
+enum class Life : std::uint8_t { any, watched };
+
 class SeededDaemon {
  public:
-  explicit SeededDaemon(std::uint64_t seed);
+  explicit SeededDaemon(std::uint64_t seed, Life life = Life::any);
   ~SeededDaemon();
 
   /// What broke a law; empty: nothing.
@@ -57,7 +61,8 @@ class SeededDaemon {
                 attempts = 0, early = 0, lost = 0, power_losses = 0, refused_writes = 0,
                 gpu_losses = 0, foreign = 0, moved = 0, handed_over = 0, retried = 0,
                 schedulers = 0, services = 0, given_back = 0, sent_again = 0, taken_before = 0,
-                out_of_time = 0, signs = 0, strangers = 0, monitors = 0, plans = 0, waits = 0;
+                out_of_time = 0, signs = 0, strangers = 0, monitors = 0, plans = 0, waits = 0,
+                named = 0;
   };
   [[nodiscard]] const Counts& counts() const { return counts_; }
   /// Everything that happened, for repeating a seed.
@@ -77,6 +82,7 @@ class SeededDaemon {
   void give_sign(std::size_t gpu);
   void act_as_stranger(std::size_t gpu);
   void set_monitor(std::size_t gpu, bool there);
+  void act_watched();
   void submit();
   void send(const NewJob& job);
   void send_again(const NewJob& job);
@@ -88,7 +94,17 @@ class SeededDaemon {
   void mend();
   void check_ends();
   void check_waits();
+  struct Wait {
+    JobNumber job = 0;
+    std::string what;  // that it waits beside, in words
+    friend auto operator<=>(const Wait&, const Wait&) = default;
+  };
+  void judge_wait(const JobRecord& job, bool in_order, std::set<Wait>& wait);
+  [[nodiscard]] bool is_behind(const JobRecord& job) const;
+  [[nodiscard]] bool may_have(const GpuStatus& gpu) const;
   [[nodiscard]] std::vector<std::string> standing_for(const JobRecord& job) const;
+  [[nodiscard]] std::vector<std::string> free_for(const JobRecord& job) const;
+  [[nodiscard]] std::vector<std::string> unnamed_for(const JobRecord& job);
   [[nodiscard]] bool is_over();
   void check_start(const Launch& launch);
   void check_device(const Launch& launch, std::uint32_t uid);
@@ -107,6 +123,7 @@ class SeededDaemon {
   [[nodiscard]] std::string any_scheduler();
 
   std::uint64_t seed_;
+  Life life_;
   Random random_;
   Counts counts_;
   std::vector<std::string> violations_;
@@ -141,16 +158,16 @@ class SeededDaemon {
     std::string device;
     Duration since;
   };
-  std::vector<Stranger> strangers_;           // processes of no job
-  std::set<std::size_t> monitored_;           // GPUs of which no instance can be destroyed
-  std::map<std::string, std::uint32_t> had_;  // to whose job a device was given last
+  std::vector<Stranger> strangers_;                 // processes of no job
+  std::map<std::size_t, std::uint32_t> monitored_;  // GPUs of which no instance can be destroyed,
+                                                    // and the monitor's pid
+  std::map<std::string, std::uint32_t> had_;        // to whose job a device was given last
   std::set<JobKey> told_to_end_;
   std::set<JobNumber> cancelled_;
   std::map<JobKey, Duration> signalled_;     // when first
   std::map<JobKey, Duration> to_end_since_;  // in this daemon's life
   Duration next_look_at_ends_{}, next_look_at_waits_{};
-  /// Jobs that wait, and the idle instance that they could have; or none, where there is room.
-  std::map<std::pair<JobNumber, std::string>, Duration> waits_since_;
+  std::map<Wait, Duration> waits_since_;
 };
 
 }  // namespace cleave::trial

@@ -5,6 +5,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+
 #include "base/format.hpp"
 #include "base/places_test.hpp"
 #include "daemon_stand.hpp"
@@ -145,6 +149,8 @@ class Monitor {
   }
   Monitor(const Monitor&) = delete;
   Monitor& operator=(const Monitor&) = delete;
+  /// As the daemon says it.
+  [[nodiscard]] std::string in_words() const { return fmt::format("(process {})", pid_); }
 
  private:
   static void watch(void* library) {
@@ -181,12 +187,47 @@ TEST(DaemonHealth, AMonitorThatKeepsHandlesDelaysOnlyWhatNeedsItsRoom) {
       return has(stand.get("/healthz").dump(), "cannot be destroyed yet");
     })) << stand.events();
     EXPECT_EQ(stand.over(stand.submit("--profile 1g.5gb -- true"))["state"], "finished");
+    EXPECT_TRUE(has(stand.get("/healthz")["troubles"].dump(), monitor.in_words()))
+        << stand.get("/healthz").dump(1);
     large = stand.submit("--instances 2x7g.40gb -- true");
-    ::usleep(500'000);
+    EXPECT_TRUE(stand.wait_until([&] {
+      return has(stand.job(large)["reason"].dump(), monitor.in_words());
+    })) << stand.job(large).dump(1);
     EXPECT_EQ(stand.job(large)["state"], "queued");
   }
   EXPECT_EQ(stand.over(large)["state"], "finished") << stand.events();
   EXPECT_TRUE(stand.wait_until([&] { return stand.get("/healthz")["status"] == "ok"; }));
+}
+
+/// How long 40 jobs of one profile take on two GPUs, where all instances have been idle for so long
+/// that they were to go.
+double seconds_of_forty(DaemonStand& stand) {
+  std::vector<std::int64_t> earlier, jobs;
+  for (int i = 0; i < 14; ++i) earlier.push_back(stand.submit("--profile 1g.5gb -- sleep 1"));
+  stand.all_over(earlier);
+  ::usleep(2'000'000);
+  const auto begun = std::chrono::steady_clock::now();
+  for (int i = 0; i < 40; ++i) jobs.push_back(stand.submit("--profile 1g.5gb -- sleep 5"));
+  stand.all_over(jobs);
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+}
+
+TEST(DaemonHealth, ThreeMonitorsTakeNoThroughput) {
+  if (std::getenv("CLEAVE_LONG") == nullptr) GTEST_SKIP() << "set CLEAVE_LONG=1 to run it";
+  StandOptions options = quick_looks();
+  options.config += "keep_idle_s = 0.5\n";
+  // By turns, since the machine may be busy with something else for a while.
+  std::vector<double> without, with;
+  for (int round = 0; round < 2; ++round) {
+    DaemonStand alone(options);
+    without.push_back(seconds_of_forty(alone));
+    DaemonStand watched(options);
+    const Monitor first(watched), second(watched), third(watched);
+    with.push_back(seconds_of_forty(watched));
+    fmt::print("40 jobs: {:.2f} s without, {:.2f} s with three monitors\n", without.back(),
+               with.back());
+  }
+  EXPECT_LE(std::ranges::min(with), 1.1 * std::ranges::min(without));
 }
 
 }  // namespace

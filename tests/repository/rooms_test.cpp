@@ -50,7 +50,7 @@ constexpr Room house[] = {
     {"manual", "base", "CLI/"},
     {"daemon",
      "base model graph physics forecast placement planner engine device runner control api "
-     "manual nvmlsim/sim_node.hpp",
+     "manual nvmlsim/sim_node.hpp nvmlsim/sim_holders.hpp",
      "boost/ sqlite3.h spdlog/ toml++/"},
     {"cli",
      "base model graph physics forecast placement planner engine device nvmlsim/sim_node.hpp "

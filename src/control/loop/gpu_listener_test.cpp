@@ -134,6 +134,10 @@ TEST_F(HeldInstance, IsTriedAgainOnceATimeAndItsRoomUsedAtOnce) {
   hold();
   const LiveJob& waits = submit("7g.40gb");
   EXPECT_FALSE(waits.place);
+  EXPECT_EQ(listing.why_waits(waits.record.number, listing.queue()),
+            "it cannot run at present: no GPU has room for it beside foreign instances and the "
+            "fleet's own work; 3g.20gb@0 of GPU 0 cannot be destroyed yet, and is tried again: GPU "
+            "0: a monitor has it open");
   (void)happened();
   for (const Duration delay : {1s, 2s, 4s, 5s, 5s}) {
     try_again();
@@ -186,6 +190,28 @@ TEST_F(HeldInstance, IsGivenToAJobThatWantsOneLikeIt) {
   steps.offer_held_instances();
   ASSERT_TRUE(brain.rebuilding());
   EXPECT_EQ(held().held, "");
+  think();
+  ASSERT_TRUE(job.place);
+  EXPECT_EQ(job.place->placement, large);
+}
+
+TEST_F(HeldInstance, IsGivenSoonToAJobThatComesAfterLong) {
+  hold();
+  for (int i = 0; i < 60; ++i) {
+    pass(5s);
+    try_again();
+    refuse("a monitor has it open");
+    executor.asked.clear();
+    steps.offer_held_instances();
+  }
+  EXPECT_GT(held().tries, 50);
+  submit("3g.20gb");  // takes the other half
+  const LiveJob& job = submit("3g.20gb");
+  for (int i = 0; i < 2; ++i) {
+    pass(1s);
+    steps.offer_held_instances();
+  }
+  ASSERT_TRUE(brain.rebuilding());
   think();
   ASSERT_TRUE(job.place);
   EXPECT_EQ(job.place->placement, large);

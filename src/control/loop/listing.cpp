@@ -110,13 +110,15 @@ bool Listing::usable(GpuId id) const {
   return gpus_.takes_work(id) && !node_.gpu(id).lost && !brain_.rests(id);
 }
 
-PlacementSet Listing::free_places(GpuId id) const {
+PlacementSet Listing::free_places(GpuId id, bool without_held) const {
   const ManagedGpu& gpu = node_.gpu(id);
   const PlanHold held = node_.held_of(id);
   if (!usable(id) || held.all || node_.occupied(id, std::nullopt)) return {};
   PlacementSet taken = gpu.walls | gpu.quarantined_instances() | held.places;
-  for (const auto& [placement, instance] : gpu.instances)
+  for (const auto& [placement, instance] : gpu.instances) {
+    if (without_held && !instance.held.empty()) taken.erase(placement);
     if (node_.occupied(id, placement)) taken.insert(placement);
+  }
   return gpu.geometry().free(taken);
 }
 
@@ -147,7 +149,7 @@ std::string Listing::why_waits(JobNumber number, const QueueView& queue) const {
   if (!brain_.active())
     return fmt::format("the scheduler starts again when the GPUs have answered: {}",
                        brain_.rebuild_reason());
-  if (job->rejected) return *job->rejected + closed_gpus();
+  if (job->rejected) return *job->rejected + held_instances(record.request) + closed_gpus();
   const auto place = queue.before.find(number);
   if (place == queue.before.end()) return record.reason;
   const Brain::Outlook outlook = brain_.outlook(*job);
@@ -171,12 +173,36 @@ std::string Listing::why_waits(JobNumber number, const QueueView& queue) const {
   } else if (before > 0) {
     why += fmt::format("; {} job{} before it", before, before == 1 ? " waits" : "s wait");
   }
-  return why + closed_gpus() + reserved_gpus();
+  return why + held_instances(record.request) + closed_gpus() + reserved_gpus();
 }
 
 std::string Listing::why_size(JobNumber number) const {
   const LiveJob* job = node_.find(number);
   return job == nullptr || !job->place ? std::string() : brain_.outlook(*job).size;
+}
+
+/// "; 1g.5gb@0 of GPU 0 cannot be destroyed yet, ...", where that is in the job's way
+std::string Listing::held_instances(const Request& request) const {
+  std::string all;
+  for (const GpuId id : node_.all_gpus()) {
+    const ManagedGpu& gpu = node_.gpu(id);
+    std::map<std::string, PlacementSet> held;  // by why they stay
+    for (const auto& [placement, instance] : gpu.instances)
+      if (!instance.held.empty() && !node_.occupied(id, placement))
+        held[instance.held].insert(placement);
+    if (held.empty()) continue;
+    const PlacementSet wanted = resolve(request, {gpu.geometry()}).candidates.front();
+    if (wanted.meets(free_places(id)) || !wanted.meets(free_places(id, true))) continue;
+    for (const auto& [why, places] : held) all += "; " + stays_in_words(id, places, why);
+  }
+  return all;
+}
+
+/// "1g.5gb@0 of GPU 0 cannot be destroyed yet, and is tried again: still in use ... by nvitop"
+std::string Listing::stays_in_words(GpuId id, PlacementSet places, const std::string& why) const {
+  return fmt::format("{} of {} cannot be destroyed yet, and {} tried again: {}",
+                     layout_text(node_.gpu(id).geometry(), places), node_.in_words(id),
+                     places.size() == 1 ? "is" : "are", why);
 }
 
 /// "; GPU 0 is reserved for ann"
@@ -325,8 +351,7 @@ std::vector<std::string> Listing::unhealthy(GpuId id) const {
   for (const auto& [placement, instance] : gpu.instances) {
     taken({id, placement}, instance.vacancy, "is quarantined");
     if (!instance.held.empty())
-      all.push_back(fmt::format("{} cannot be destroyed yet, and is tried again: {}",
-                                node_.in_words(JobPlace{id, placement}), instance.held));
+      all.push_back(stays_in_words(id, PlacementSet::of(placement), instance.held));
   }
   return all;
 }

@@ -53,13 +53,18 @@ class Listing {
   [[nodiscard]] std::optional<ExpectedEnd> expected_end_of(const LiveJob& process,
                                                            Moment now) const;
   [[nodiscard]] bool usable(GpuId gpu) const;
-  [[nodiscard]] PlacementSet free_places(GpuId gpu) const;
+  /// Where jobs could be placed, or, `without_held`, could be if nobody held an instance that is to
+  /// go.
+  [[nodiscard]] PlacementSet free_places(GpuId gpu, bool without_held = false) const;
   [[nodiscard]] bool has_room(const Request& request, const QueueView& queue) const;
   [[nodiscard]] std::vector<std::string> shortages() const;
   [[nodiscard]] std::vector<std::string> not_gone() const;
   [[nodiscard]] std::vector<std::string> large_folders() const;
   [[nodiscard]] std::vector<std::string> unhealthy(GpuId gpu) const;
   [[nodiscard]] std::string closed_gpus() const;
+  [[nodiscard]] std::string held_instances(const Request& request) const;
+  [[nodiscard]] std::string stays_in_words(GpuId gpu, PlacementSet places,
+                                           const std::string& why) const;
   [[nodiscard]] std::string reserved_gpus() const;
 
   const Clock& clock_;

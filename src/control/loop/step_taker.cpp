@@ -152,9 +152,11 @@ void StepTaker::offer_held_instances() {
       if (instance.held.empty() || instance.state != ManagedInstance::State::ready ||
           clock_.steady() < instance.next_use)
         continue;
+      // A job may come at any time; only what was offered in vain is offered less and less often.
+      instance.next_use = clock_.steady() + held_offer_pause;
+      if (!is_wanted(node_, id, placement)) continue;
       instance.next_use =
           clock_.steady() + std::max(held_offer_pause, restart_delay(instance.tries));
-      if (!is_wanted(node_, id, placement)) continue;
       instance.held.clear();
       lifecycle_.rebuild("a job may have an instance that is held");
     }
