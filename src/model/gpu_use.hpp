@@ -9,7 +9,7 @@
 namespace cleave {
 
 /// As far as it was seen.
-struct GpuUse {
+struct SeenUse {
   std::optional<double> busy_percent;  // of the job's time, 0 to 100
   std::optional<MiB> memory;           // the most at a time
 };

@@ -57,8 +57,7 @@ TEST(Import, MergesNodes) {
     EXPECT_EQ(outcome.exit_code, 0) << outcome.command << outcome.err;
     std::string said;
     const Json fleet = document(outcome.out);
-    for (const Json& gpu : fleet["gpus"])
-      said += gpu["name"].get<std::string>() + " ";
+    for (const Json& gpu : fleet["gpus"]) said += gpu["name"].get<std::string>() + " ";
     return said;
   };
   const Scratch scratch;

@@ -61,7 +61,9 @@ TEST(Smi, CarriesOutAnExportedPlan) {
   const Outcome ran = shell("chmod +x " + smi + " && READY=1 ON=local NVIDIA_SMI=" + smi + " sh " +
                             scratch.write("plan.sh", script.out));
   EXPECT_EQ(ran.exit_code, 0) << ran.out << ran.err;
-  const Json reached = document(Outcome{.out = imported()})["gpus"];
+  const auto after = parse_json(imported(), "the fleet afterwards");
+  ASSERT_TRUE(after) << after.error().text();
+  const Json& reached = (*after)["gpus"];
   std::multiset<std::string> there, planned;
   for (const Json& gpu : reached)
     for (const Json& instance : gpu["instances"])

@@ -212,7 +212,7 @@ class SampleJoin {
     for (std::size_t i = 0; i < jobs_.size(); ++i) {
       SumOfGpu sum = named_[i];
       if (sum.busy_samples == 0 && !sum.memory) sum = busiest_of(i);
-      GpuUse& use = joined_.by_job[i];
+      SeenUse& use = joined_.by_job[i];
       if (sum.busy_samples > 0) use.busy_percent = sum.mean();
       use.memory = sum.memory;
     }

@@ -24,7 +24,7 @@ struct SampledJob {
 
 /// What was sampled of each job, and of how many samples nothing came.
 struct JoinedSamples {
-  std::vector<GpuUse> by_job;
+  std::vector<SeenUse> by_job;
   std::size_t read = 0, of_no_job = 0, ambiguous = 0;
 };
 

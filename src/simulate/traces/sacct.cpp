@@ -36,7 +36,7 @@ struct Record {
   double submitted = 0, began = 0, seconds = 0;
   bool started = false, ended = false;
   Resources resources;
-  GpuUse use;
+  SeenUse use;
 };
 
 constexpr std::string_view wanted_columns =
@@ -338,10 +338,10 @@ Result<void> read_use(const std::vector<std::string_view>& row, const Columns& c
                       const std::string& place, StepsUse& use) {
   Cells cells(place);
   const auto read = [&](std::optional<std::size_t> column, std::string_view name) {
-    return column ? read_tres_usage(cells, row[*column], name) : GpuUse{};
+    return column ? read_tres_usage(cells, row[*column], name) : SeenUse{};
   };
-  const GpuUse average = read(columns.used_on_average, "TRESUsageInAve");
-  const GpuUse peak = read(columns.used_at_most, "TRESUsageInMax");
+  const SeenUse average = read(columns.used_on_average, "TRESUsageInAve");
+  const SeenUse peak = read(columns.used_at_most, "TRESUsageInMax");
   const bool known = average.busy_percent || average.memory || peak.busy_percent || peak.memory;
   if (!known && !cells.error) return {};
   const std::string_view id = row[columns.id];

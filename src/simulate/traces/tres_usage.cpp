@@ -24,8 +24,8 @@ std::optional<MiB> slurm_memory(std::string_view text) {
   return MiB{static_cast<std::int64_t>(std::ceil(*number * factor))};
 }
 
-GpuUse read_tres_usage(Cells& cells, std::string_view text, std::string_view name) {
-  GpuUse use;
+SeenUse read_tres_usage(Cells& cells, std::string_view text, std::string_view name) {
+  SeenUse use;
   for (const std::string_view entry : split(text, ',')) {
     if (trimmed(entry).empty()) continue;
     const std::size_t equals = entry.find('=');
@@ -51,7 +51,7 @@ GpuUse read_tres_usage(Cells& cells, std::string_view text, std::string_view nam
   return use;
 }
 
-void StepsUse::add(const std::string& job, const GpuUse& average, const GpuUse& peak,
+void StepsUse::add(const std::string& job, const SeenUse& average, const SeenUse& peak,
                    double seconds) {
   const auto busy = average.busy_percent ? average.busy_percent : peak.busy_percent;
   const auto memory = peak.memory ? peak.memory : average.memory;
@@ -64,10 +64,10 @@ void StepsUse::add(const std::string& job, const GpuUse& average, const GpuUse& 
   if (memory) sum.memory = std::max(sum.memory.value_or(MiB{0}), *memory);
 }
 
-GpuUse StepsUse::of(const std::string& job, double seconds, double gpus) const {
+SeenUse StepsUse::of(const std::string& job, double seconds, double gpus) const {
   const auto found = jobs_.find(job);
   if (found == jobs_.end()) return {};
-  GpuUse use;
+  SeenUse use;
   use.memory = found->second.memory;
   if (found->second.busy_known && seconds > 0 && gpus > 0)
     use.busy_percent = std::min(100.0, found->second.busy_seconds / seconds / gpus);

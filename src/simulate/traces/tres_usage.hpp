@@ -17,17 +17,17 @@ namespace cleave {
 [[nodiscard]] std::optional<MiB> slurm_memory(std::string_view text);
 
 /// What one cell of either column says; `name` is the column's.
-[[nodiscard]] GpuUse read_tres_usage(Cells& cells, std::string_view text, std::string_view name);
+[[nodiscard]] SeenUse read_tres_usage(Cells& cells, std::string_view text, std::string_view name);
 
 /// Adds up what steps used.
 class StepsUse {
  public:
   /// Of a step, or of a job that says it itself, from its two cells: how busy it was on average,
   /// for so many seconds, and its peaks.
-  void add(const std::string& job, const GpuUse& average, const GpuUse& peak, double seconds);
+  void add(const std::string& job, const SeenUse& average, const SeenUse& peak, double seconds);
   /// Of a job that ran for so long and had so many GPUs. Steps at the same time add up, to at most
   /// all of the GPUs.
-  [[nodiscard]] GpuUse of(const std::string& job, double seconds, double gpus) const;
+  [[nodiscard]] SeenUse of(const std::string& job, double seconds, double gpus) const;
 
  private:
   struct Sum {

@@ -14,7 +14,7 @@ std::optional<Error> read_input(const std::string& text) {
   const auto joined = join_samples(text, "samples", jobs, nullptr);
   if (joined) {
     require(joined->by_job.size() == std::size(jobs), "each job has an answer");
-    for (const GpuUse& use : joined->by_job)
+    for (const SeenUse& use : joined->by_job)
       require(!use.busy_percent || (*use.busy_percent >= 0 && *use.busy_percent <= 100.0001),
               "a percentage");
     require(joined->of_no_job + joined->ambiguous <= joined->read, "no sample counts twice");
