@@ -80,7 +80,7 @@ Names declared_in(const SourceFile& file) {
   return listed_in(file, "AddCommand ", ';');
 }
 Names rows_of(const SourceFile& program) {
-  return listed_in(program, "constexpr AddCommand* commands[]", '}');
+  return listed_in(program, "std::vector<CommandGroup> command_groups()", ';');
 }
 /// What a group of commands, such as `forecast`, adds to itself.
 Names members_of(const SourceFile& file) {
@@ -152,8 +152,10 @@ TEST(Commands, ThatAreForgottenAreFound) {
   const SourceFile silent =
       file("#include \"a.hpp\"\nvoid add_a(CommandLine& program, Run& run) {\n");
   EXPECT_EQ(commands_astray({silent}, {"add_a"}).size(), 1U);
-  EXPECT_EQ(rows_of(file("constexpr AddCommand* commands[] = {\n    add_a, add_b,\n};\nadd_c\n")),
-            (Names{"add_a", "add_b"}));
+  EXPECT_EQ(
+      rows_of(file("std::vector<CommandGroup> command_groups() {\n  return {{\"A\", {add_a,\n    "
+                   "add_b}}};\n}\nadd_c\n")),
+      (Names{"add_a", "add_b"}));
   EXPECT_EQ(members_of(file("  add_a(*group, run);\n  add_json(*command, json);\n")),
             (Names{"add_a"}));
   EXPECT_EQ(declared_in(table), (Names{"add_a", "add_b"}));
