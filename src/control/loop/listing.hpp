@@ -60,6 +60,8 @@ class Listing {
   [[nodiscard]] std::vector<std::string> large_folders() const;
   [[nodiscard]] std::vector<std::string> unhealthy(GpuId gpu) const;
   [[nodiscard]] std::string closed_gpus() const;
+  [[nodiscard]] std::string awaited(const LiveJob& job) const;
+  [[nodiscard]] std::string full_array(const ArrayTask& task) const;
   [[nodiscard]] std::string reserved_gpus() const;
 
   const Clock& clock_;
