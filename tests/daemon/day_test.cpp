@@ -34,7 +34,7 @@ std::vector<std::string> commands_of_the_day() {
 
 class Day : public testing::Test {
  protected:
-  explicit Day(const std::string& config = "") : stand({.config = config}) {
+  Day() {
     std::filesystem::create_directory(home());
     program("train", "sleep 0.15; echo run $1 of array $CLEAVE_ARRAY_JOB");
   }
