@@ -391,6 +391,10 @@ Result<ApiAnswer> ApiClient::submit(const std::string& body, const std::string& 
   return connection_->ask("POST", "/v1/jobs", body, {}, key);
 }
 
+Result<ApiAnswer> ApiClient::submit_several(const std::string& body, const std::string& key) {
+  return connection_->ask("POST", "/v1/submissions", body, {}, key);
+}
+
 Result<void> ApiClient::follow(const std::string& target, std::string& last_id,
                                const std::function<bool(const ServerEvent&)>& on_event) {
   return connection_->follow(target, last_id, on_event);

@@ -64,6 +64,9 @@ class ApiClient {
   /// Submits a job under this key, so that it is taken once however often this is called; the
   /// answer's status is 200 where it had been taken before, else 201.
   [[nodiscard]] Result<ApiAnswer> submit(const std::string& body, const std::string& key);
+  /// The same of several, {"submissions": [...], "common": {...}}: all are taken or none, and the
+  /// answer is {"jobs": [number, ...]}.
+  [[nodiscard]] Result<ApiAnswer> submit_several(const std::string& body, const std::string& key);
 
   /// Follows server-sent events until `on_event` says false, the stream ends or breaks (an error),
   /// or `stop`. `last_id` is sent as Last-Event-ID where it is not empty, and kept up to date, so

@@ -125,6 +125,33 @@ void check_checkpoint_command(JsonReader& in, const Submission& submission) {
               "give the time that it may take");
 }
 
+/// Tasks of an array, and processes of one job, each have files of their own.
+void check_outputs(JsonReader& in, const Submission& submission) {
+  const bool processes = submission.instances.value_or(1) > 1 ||
+                         (submission.service && submission.service->replicas > 1);
+  for (const auto& [pattern, key] :
+       {std::pair(&submission.output_file, "output"), std::pair(&submission.error_file, "error")}) {
+    if (pattern->empty()) continue;
+    if (!submission.array.empty() && !has_letter(*pattern, 'a') && !has_letter(*pattern, 'j'))
+      in.refuse(key, "all jobs of the array would write one file",
+                "put %a into its name, the index, or %j, the job's number");
+    if (processes && !has_letter(*pattern, 't'))
+      in.refuse(key, "all processes of the job would write one file",
+                "put %t into its name, the number of the process");
+  }
+}
+
+void check_array(JsonReader& in, const Submission& submission) {
+  if (std::ssize(submission.after) > most_dependencies)
+    in.refuse("after", fmt::format("it has more than {} dependencies", most_dependencies),
+              "name ranges of jobs, such as ok:12-40");
+  if (submission.array.empty()) return;
+  if (submission.service)
+    in.refuse("array", "a service has replicas in place of an array", "leave out one of the two");
+  if (submission.lease)
+    in.refuse("array", "a lease is one place for one person", "leave out one of the two");
+}
+
 void check_times(JsonReader& in, const JobSpec& spec) {
   if (spec.times.empty()) return;
   if (spec.expected)
@@ -234,6 +261,8 @@ void check_together(JsonReader& in, Submission& submission) {
   check_progress(in, submission);
   check_times(in, submission);
   check_kernel(in, submission);
+  check_array(in, submission);
+  check_outputs(in, submission);
   check_kind(in, submission);
   check_container(in, submission);
   check_checkpoint_command(in, submission);

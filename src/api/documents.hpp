@@ -90,12 +90,15 @@ struct ApiJob {
   std::optional<double> energy;  // J
   Duration unmetered{};          // while it ran and no counter of its GPU was read
   std::optional<std::string> application, ran_on;
+  std::optional<ArrayTask> array;
   // In the answer about a single job only.
   std::optional<std::string> why_size;
   std::optional<LeaseTerms> lease;
   std::optional<std::string> image;
   std::optional<double> cpus;      // of the host, for each process; as it was asked for
   std::optional<MiB> host_memory;  // likewise
+  std::vector<std::string> after;  // jobs that it waits for, or waited for
+  std::string output, error;       // files of its user's, as asked for
   std::vector<std::string> command;
   std::string directory;
   std::vector<ApiAttempt> history;
@@ -317,6 +320,18 @@ inline constexpr auto fields_of<ApiJob> = std::tuple{
     field("host_memory_mib", &ApiJob::host_memory,
           {.help = "MiB of the host's memory that it asked for; null: the share of its slices",
            .use = FieldUse::whole}),
+    field(
+        "after", &ApiJob::after,
+        {.help = "What it waits for, or waited for, as it was submitted", .use = FieldUse::whole}),
+    field("output", &ApiJob::output,
+          {.help = "File in which its user wants its standard output, as it was submitted; null "
+                   "where none was named",
+           .use = FieldUse::whole,
+           .null = NullWhen::empty}),
+    field("error", &ApiJob::error,
+          {.help = "The same of its standard error",
+           .use = FieldUse::whole,
+           .null = NullWhen::empty}),
     field("command", &ApiJob::command,
           {.help = "The program and its arguments", .use = FieldUse::whole}),
     field("directory", &ApiJob::directory,
@@ -365,6 +380,7 @@ inline constexpr auto fields_of<ApiJob> = std::tuple{
           {.help = "Its application, whose jobs have one profile of performance"}),
     field("ran_on", &ApiJob::ran_on,
           {.help = "Profile on which its latest attempt runs or ran; `none`: a whole GPU"}),
+    field("array", &ApiJob::array, {.help = "Which job of which array; null: it is in none"}),
     field("energy_j", &ApiJob::energy,
           {.help = "Joules that it has used of its GPUs, of all attempts and processes "
                    "(docs/energy.md); null while no counter was read"}),

@@ -6,6 +6,7 @@
 #include "control/book/retention.hpp"
 #include "control/loop/command_translator.hpp"
 #include "control/loop/compaction_keeper.hpp"
+#include "control/loop/dependency_keeper.hpp"
 #include "control/loop/disk_keeper.hpp"
 #include "control/loop/engine_rebuild.hpp"
 #include "control/loop/health_keeper.hpp"
@@ -52,7 +53,8 @@ struct Control::Parts {
         plans(clock, settings, node, book, brain, lifecycle),
         compaction(clock, settings, node, brain, plans),
         leases(clock, node, book, brain, lifecycle),
-        users(clock, settings, node, book, brain, lifecycle, exempt, health),
+        dependencies(node, book, lifecycle),
+        users(clock, settings, node, book, brain, lifecycle, exempt, health, dependencies),
         disk(clock, settings, node, book, retention, lifecycle, doors.runner,
              {std::move(doors.look_at_disk), exempt}),
         listing(clock, settings, node, book, brain, gpus) {
@@ -87,6 +89,7 @@ struct Control::Parts {
   PlanKeeper plans;
   CompactionKeeper compaction;
   LeaseKeeper leases;
+  DependencyKeeper dependencies;
   UserRequests users;
   DiskKeeper disk;
   Listing listing;
@@ -170,6 +173,7 @@ Result<void> Control::Parts::begin(Doors& doors) {
   const std::optional<LivePlan> plan = contents->plan;
   node.last_plan = contents->last_plan;
   Startup(node, book, lifecycle, processes, rebooted).take(std::move(*contents), *found);
+  dependencies.recall();
   if (plan) plans.recall(*plan);
   // Without them it may move jobs a little more often.
   if (const auto past = doors.store.plans(INT64_MAX, most_plans_recalled)) compaction.recall(*past);
@@ -278,6 +282,7 @@ void Control::Parts::advance(Moment now) {
 void Control::step(Moment now) {
   parts_->queue.reset();
   parts_->advance(now);
+  parts_->dependencies.step();
   parts_->users.write();
   for (int round = 0; round < most_rounds && parts_->round(); ++round) {
   }
@@ -293,6 +298,7 @@ bool Control::Parts::round() {
   lifecycle.settle_runs();
   leases.heed_work();
   lifecycle.take_timers();
+  dependencies.step();
   brain.wake();
   do {
     rebuild.step();
@@ -305,6 +311,7 @@ bool Control::Parts::round() {
   steps.destroy_quarantined_instances();
   gpus.look_where_left();
   steps.take();
+  dependencies.step();
   const bool more = compacts || book.has_effects() || !node.ended_runs.empty();
   book.commit(node);
   lifecycle.drop_over();
@@ -330,8 +337,14 @@ Result<std::optional<KeyedJob>> Control::submitted_with(std::uint32_t uid, const
 }
 
 Result<JobNumber> Control::submit(const NewJob& job, Moment now) {
+  const auto numbers = submit({&job, 1}, now);
+  if (!numbers) return std::unexpected(numbers.error());
+  return numbers->front();
+}
+
+Result<std::vector<JobNumber>> Control::submit(std::span<const NewJob> jobs, Moment now) {
   parts_->advance(now);
-  return parts_->users.submit(job);
+  return parts_->users.submit(jobs);
 }
 
 void Control::wait_for_store(Moment now) {

@@ -86,6 +86,9 @@ class Control {
   [[nodiscard]] Result<std::optional<KeyedJob>> submitted_with(std::uint32_t uid,
                                                                const std::string& key);
   [[nodiscard]] Result<JobNumber> submit(const NewJob& job, Moment now);
+  /// All of them or none, each with the jobs of its array; the numbers are those of numbers_from.
+  /// Of several the place of an error begins with "submission 2: ", for the second.
+  [[nodiscard]] Result<std::vector<JobNumber>> submit(std::span<const NewJob> jobs, Moment now);
   /// Asks for nothing: it is answered when the requests before it are.
   void wait_for_store(Moment now);
   /// Stops it where it runs; one that is being stopped already, after no longer than this. It is no

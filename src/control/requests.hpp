@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,16 @@ struct NewJob {
   JobSpec spec;
   JobCommand command;
   std::optional<SubmissionKey> key = {};  // that no other job of the user has
+  std::optional<AskedArray> array = {};   // then it becomes a job for each index
+
+  [[nodiscard]] std::size_t tasks() const { return array ? array->indices.size() : 1; }
 };
+
+/// The numbers of the jobs that these become, in their order, if the first has this one. Each
+/// process or replica takes a number.
+[[nodiscard]] std::vector<JobNumber> numbers_from(JobNumber first, std::span<const NewJob> jobs);
+/// The first number that is free after them.
+[[nodiscard]] JobNumber number_after(JobNumber first, std::span<const NewJob> jobs);
 
 /// A job that was submitted with a key.
 struct KeyedJob {

@@ -31,20 +31,21 @@ std::optional<MiB> most_memory_of(const Fleet& fleet) {
 }  // namespace
 
 Result<Engine> Engine::make(const SchedulerSpec& spec, const SchedulerSetup& setup,
-                            RequestTable& requests, Forecaster* forecaster, Refusals* refusals) {
+                            RequestTable& requests, Forecaster* forecaster, Refusals* refusals,
+                            const ArrayFacts* arrays) {
   std::unique_ptr<HostRoom> host;
   if (!setup.fleet.hosts().empty()) host = std::make_unique<HostRoom>(setup.fleet, requests);
   SchedulerSetup with_host = setup;
   with_host.host = host.get();
   auto scheduler = make_scheduler(spec, with_host);
   if (!scheduler) return std::unexpected(scheduler.error());
-  return Engine(spec, std::move(*scheduler), setup, std::move(host), requests, forecaster,
-                refusals);
+  return Engine(spec, std::move(*scheduler), setup, std::move(host), requests, forecaster, refusals,
+                arrays);
 }
 
 Engine::Engine(const SchedulerSpec& spec, std::unique_ptr<Scheduler> scheduler,
                const SchedulerSetup& setup, std::unique_ptr<HostRoom> host, RequestTable& requests,
-               Forecaster* forecaster, Refusals* refusals)
+               Forecaster* forecaster, Refusals* refusals, const ArrayFacts* arrays)
     : scheduler_(std::move(scheduler)),
       requests_(&requests),
       facts_(setup.facts),
@@ -56,6 +57,7 @@ Engine::Engine(const SchedulerSpec& spec, std::unique_ptr<Scheduler> scheduler,
       whole_gpus_(spec.row->whole_gpus),
       gangs_(setup.gangs),
       host_(std::move(host)),
+      arrays_(arrays),
       most_memory_(most_memory_of(setup.fleet)) {
   if (setup.kinds && facts_ != nullptr && !spec.row->kinds)
     kinds_refused_ = fmt::format("scheduler '{}' takes batches only", spec.row->name);
@@ -136,7 +138,7 @@ void Engine::tell(const Event& event, Instant now, std::vector<Command>& command
                 [&](const GpuReturned& returned) { on_returned(returned.gpu, now, commands); },
                 [&](const Woken&) { on_woken(now, commands); },
                 [&](const Adopted& adopted) { on_adopted(adopted, now, commands); },
-                [&](const Cancelled& cancelled) { scheduler_->on(cancelled, now, commands); },
+                [&](const Cancelled& cancelled) { on_cancelled(cancelled.job, now, commands); },
                 [&](const CreateFailed& failed) {
                   rest(failed.gpu, refusals_->refused(failed.gpu, now), now, commands);
                   on_gone({failed.gpu, failed.placement}, now, commands);
@@ -168,10 +170,28 @@ void Engine::on_submitted(const Submitted& submitted, Instant now, std::vector<C
 void Engine::enqueue(JobId job, RequestId request, Instant now, std::vector<Command>& commands) {
   if (!servable(request)) {
     commands.push_back(RejectJob{job, why_not_servable(request)});
-    return;
+    return leave_array(job, now, commands);
   }
   set_request(job, request);
-  scheduler_->on(Submitted{job, request}, now, commands);
+  if (arrays_.enter(job, request)) scheduler_->on(Submitted{job, request}, now, commands);
+}
+
+void Engine::leave_array(JobId job, Instant now, std::vector<Command>& commands) {
+  if (arrays_.idle()) return;
+  arrays_.leave(job);
+  while (const auto next = arrays_.next(job)) {
+    if (servable(next->request)) {
+      scheduler_->on(Submitted{next->job, next->request}, now, commands);
+    } else {
+      commands.push_back(RejectJob{next->job, why_not_servable(next->request)});
+      arrays_.leave(next->job);
+    }
+  }
+}
+
+void Engine::on_cancelled(JobId job, Instant now, std::vector<Command>& commands) {
+  if (arrays_.idle() || !arrays_.holds(job)) scheduler_->on(Cancelled{job}, now, commands);
+  leave_array(job, now, commands);
 }
 
 std::string_view Engine::why_not_servable(RequestId request) {
@@ -211,6 +231,7 @@ void Engine::on_finished(JobId job, Instant now, std::vector<Command>& commands)
       if (process.job != job) release(process.job, now, commands);
   }
   release(job, now, commands);
+  leave_array(job, now, commands);
 }
 
 void Engine::release(JobId job, Instant now, std::vector<Command>& commands) {
@@ -244,6 +265,7 @@ void Engine::on_adopted(const Adopted& adopted, Instant now, std::vector<Command
   if (of_gang(adopted.job))
     running_gangs_.started(facts_->gang(adopted.job),
                            {adopted.job, adopted.gpu, adopted.placement});
+  arrays_.adopt(of_gang(adopted.job) ? facts_->gang(adopted.job).leader : adopted.job);
   if (servable(adopted.request) && scheduler_->adopt(adopted, now, commands)) return;
   guests_.emplace(adopted.job, adopted);
   ++service_[index(adopted.gpu)].guests;

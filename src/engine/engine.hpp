@@ -36,6 +36,9 @@
 // and that no event tells, is told in this way too: a job that could not be moved because its new
 // instance was not made, an instance that could not be destroyed, one that others made.
 //
+// Of an array that may run only so many jobs at a time (ArrayFacts) the scheduler hears of no more;
+// the others wait in the engine (array_gate.hpp).
+//
 // A forecaster keeps what it has heard of a job. A new one knows nothing of adopted jobs; their
 // reports may be told again, oldest first, after Adopted. An instance is adopted as it is. What a
 // scheduler knows besides - which class a GPU serves, which jobs were measured, when one began - is
@@ -49,6 +52,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/array_gate.hpp"
 #include "engine/gangs.hpp"
 #include "engine/host_room.hpp"
 #include "engine/refusals.hpp"
@@ -63,9 +67,11 @@ class Engine {
   /// `requests` is the table that `setup` refers to: it grows as jobs turn out to need more.
   /// `forecaster` may be null and must outlive the engine. As must `refusals`, which says what GPUs
   /// rest from the beginning and is told of each CreateFailed; with null the engine has its own.
+  /// `arrays` likewise, where jobs may be of arrays.
   [[nodiscard]] static Result<Engine> make(const SchedulerSpec& spec, const SchedulerSetup& setup,
                                            RequestTable& requests, Forecaster* forecaster,
-                                           Refusals* refusals = nullptr);
+                                           Refusals* refusals = nullptr,
+                                           const ArrayFacts* arrays = nullptr);
 
   /// Appends to `commands`, as Scheduler::on.
   void on(const Event& event, Instant now, std::vector<Command>& commands);
@@ -86,7 +92,13 @@ class Engine {
   /// What the job asks for now: what it was submitted with, or more, when it has turned out to need
   /// more. Of a job that was submitted or adopted.
   [[nodiscard]] RequestId request_of(JobId job) const { return request_of_[index(job)]; }
+  /// Whether the job, which waits, is kept back because as many of its array run, or go before it,
+  /// as may run at a time.
+  [[nodiscard]] bool array_is_full(JobId job) const {
+    return !arrays_.idle() && arrays_.holds(job);
+  }
   [[nodiscard]] Outlook outlook(JobId job) const {
+    if (array_is_full(job)) return {};
     Outlook outlook = scheduler_->outlook(job);
     if (host_) outlook.host = host_->why_waits(request_of(job), whole_gpus_);
     return outlook;
@@ -95,7 +107,7 @@ class Engine {
  private:
   Engine(const SchedulerSpec& spec, std::unique_ptr<Scheduler> scheduler,
          const SchedulerSetup& setup, std::unique_ptr<HostRoom> host, RequestTable& requests,
-         Forecaster* forecaster, Refusals* refusals);
+         Forecaster* forecaster, Refusals* refusals, const ArrayFacts* arrays);
 
   /// Whether a GPU takes work, and what the scheduler was told.
   struct Service {
@@ -144,6 +156,9 @@ class Engine {
   /// The job, or a process of a gang, has left its place.
   void release(JobId job, Instant now, std::vector<Command>& commands);
   void on_finished(JobId job, Instant now, std::vector<Command>& commands);
+  void on_cancelled(JobId job, Instant now, std::vector<Command>& commands);
+  /// The job, of several the leader, is over: the next of its array may go.
+  void leave_array(JobId job, Instant now, std::vector<Command>& commands);
   void on_lost(GpuId gpu, Instant now, std::vector<Command>& commands);
   void on_returned(GpuId gpu, Instant now, std::vector<Command>& commands);
   void on_woken(Instant now, std::vector<Command>& commands);
@@ -193,6 +208,7 @@ class Engine {
   std::string several_refused_;                // why they are not taken; empty: they are
   std::map<RequestId, std::string> too_many_;  // why: the fleet, or a host, never has as many
   std::unique_ptr<HostRoom> host_;             // empty: hosts are not limited
+  ArrayGate arrays_;
   RunningGangs running_gangs_;
   bool settled_ = false;
   bool begun_ = false;  // anything was told

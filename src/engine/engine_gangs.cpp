@@ -52,6 +52,7 @@ void Engine::on_gang_out_of_memory(const OutOfMemory& died, Instant now,
   stop_gang(
       leader, [](const RunningGangs::Process&) { return false; }, died.job, now, commands);
   commands.push_back(FailJob{leader});
+  leave_array(leader, now, commands);
 }
 
 void Engine::stop_incomplete(Instant now, std::vector<Command>& commands) {

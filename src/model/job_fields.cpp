@@ -119,6 +119,10 @@ constexpr JobField rows[] = {
     {"", "out_of_memory_code", "1 to 255", "", "", "", {}},
     {"", "image", "text", "none", "", "", {}},
     {"", "binds", "list of texts", "", "", "", {}},
+    {"", "array", "indices", "one job", "", "", {}},
+    {"", "after", "list of texts", "", "", "", {}},
+    {"", "output", "text", "none", "", "", {}},
+    {"", "error", "text", "that of output", "", "", {}},
 };
 
 std::string code(std::string_view word) {

@@ -12,9 +12,12 @@
 
 #include "base/record.hpp"
 #include "model/asked_places.hpp"
+#include "model/dependency.hpp"
+#include "model/job_array.hpp"
 #include "model/job_kind.hpp"
 #include "model/keeps.hpp"
 #include "model/kernel_use.hpp"
+#include "model/output_pattern.hpp"
 #include "model/request.hpp"
 #include "model/service_terms.hpp"
 
@@ -73,6 +76,11 @@ struct JobSpec {
   std::optional<LeaseTerms> lease;
   std::string image;               // of the container in which it runs; empty: in none
   std::vector<std::string> binds;  // what of the host the container has (model/container_image.hpp)
+  std::vector<std::string> after;  // what must have ended before (model/dependency.hpp)
+  /// Files in which its user wants the outputs too, with %j and the like; empty: none. Where only
+  /// the first is given, both go there.
+  std::string output_file, error_file;
+  std::optional<ArrayTask> task;  // of a job of an array; the daemon says which
   friend bool operator==(const JobSpec&, const JobSpec&) = default;
 };
 
@@ -106,8 +114,14 @@ struct AskedSize : AskedPlaces {
   friend bool operator==(const AskedSize&, const AskedSize&) = default;
 };
 
+/// How many jobs a submission becomes.
+struct AskedTasks {
+  std::string array;  // model/job_array.hpp; empty: one
+  friend bool operator==(const AskedTasks&, const AskedTasks&) = default;
+};
+
 /// A submission as it is sent; its request follows from the size (request_of).
-struct Submission : JobCommand, AskedSize, JobSpec {
+struct Submission : JobCommand, AskedSize, AskedTasks, JobSpec {
   friend bool operator==(const Submission&, const Submission&) = default;
 };
 
@@ -222,6 +236,17 @@ inline constexpr auto fields_of<AskedSize> = std::tuple{
           {.help = "How several instances or GPUs lie: anywhere, on one GPU, on one node, or each "
                    "on another GPU",
            .option = "--together"}),
+};
+
+template <>
+inline constexpr auto fields_of<AskedTasks> = std::tuple{
+    field("array", &AskedTasks::array,
+          {.help = "Submit a job for each index, such as 1-200, 0-30:10 or 1,3,7-9, and with %20 "
+                   "behind let 20 run at a time; each finds its index in CLEAVE_ARRAY_INDEX, and "
+                   "in place of {index} in the command's words",
+           .option = "--array",
+           .most = longest_array,
+           .text = wrong_array}),
 };
 
 template <>
@@ -421,11 +446,33 @@ inline constexpr auto fields_of<JobSpec> = std::tuple{
            .option = "--bind",
            .most = most_binds,
            .text = wrong_bind}),
+    field("after", &JobSpec::after,
+          {.help = "Wait until other jobs of yours have ended: ok:12 (it has finished), failed:12 "
+                   "(it has failed, or was cancelled) or any:12; ok:12-40 and any:12-40 for all "
+                   "with these numbers. The job is cancelled if that cannot come any more",
+           .option = "--after",
+           .most = most_dependencies,
+           .pattern = "^(ok|failed|any):[0-9]+(-[0-9]+)?$",
+           .text = wrong_dependency}),
+    field("output", &JobSpec::output_file,
+          {.help = "Write standard output to this file too, and errors without --error; %j is the "
+                   "job's number, %A that of its array, %a its index, %x its name, %r the number "
+                   "of the attempt, %t that of the process, %% a percent sign",
+           .option = "--output",
+           .most = longest_output_pattern,
+           .text = wrong_output_pattern}),
+    field("error", &JobSpec::error_file,
+          {.help = "The same for standard error",
+           .option = "--error",
+           .most = longest_output_pattern,
+           .text = wrong_output_pattern}),
+    field("task", &JobSpec::task, {.use = FieldUse::stored}),
 };
 
 template <>
 inline constexpr auto fields_of<Submission> = std::tuple_cat(fields_of<JobCommand>,
                                                              fields_of<AskedSize>,
+                                                             fields_of<AskedTasks>,
                                                              fields_of<JobSpec>);
 template <>
 inline constexpr std::string_view schema_of<Submission> = "Submission";

@@ -17,6 +17,7 @@
 #include "runner/job_directory.hpp"
 #include "runner/reports/memory_report_line.hpp"
 #include "runner/supervisor/job_user.hpp"
+#include "runner/user_files.hpp"
 
 namespace cleave {
 
@@ -92,6 +93,7 @@ void forget_signals() {
 
 struct JobEnds {
   int out, err, exec, lock;
+  int files = -1;  // where its outputs also go to files
 };
 
 /// Again after each change of its user, which takes this back.
@@ -102,16 +104,16 @@ void die_with(pid_t supervisor) {
 
 /// Of those above the outputs. All would be closed when the program runs, but the process is the
 /// user's before that.
-void close_all_but(int one, int other) {
-  const auto [lower, upper] =
-      std::minmax({static_cast<unsigned>(one), static_cast<unsigned>(other)});
-  constexpr unsigned first = STDERR_FILENO + 1;
-  const auto close = [](unsigned from, unsigned to) {
-    if (from <= to) (void)::close_range(from, to, 0);
-  };
-  close(first, lower - 1);
-  close(lower + 1, upper - 1);
-  close(upper + 1, ~0U);
+void close_all_but(std::array<int, 3> kept) {
+  std::ranges::sort(kept);
+  unsigned first = STDERR_FILENO + 1;
+  for (const int each : kept) {
+    if (each < 0) continue;
+    const auto stays = static_cast<unsigned>(each);
+    if (first < stays) (void)::close_range(first, stays - 1, 0);
+    first = stays + 1;
+  }
+  (void)::close_range(first, ~0U, 0);
 }
 
 /// The rights of the supervisor, which has those of the user in the file system, are the daemon's
@@ -150,13 +152,17 @@ ContainerCommand contained_command(const Launch& launch, int folder, const std::
   const int input = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (input < 0 || ::dup2(input, 0) < 0 || ::dup2(ends.out, 1) < 0 || ::dup2(ends.err, 2) < 0)
     give_up(ends.exec, "job", "its input and outputs cannot be set");
-  close_all_but(folder, ends.exec);
+  close_all_but({folder, ends.exec, ends.files});
   errno = 0;
   if (const auto became = become_user_of(launch, groups); !became)
     give_up(ends.exec, errno, became.error());
   die_with(supervisor);
   auto variables = whole_environment(launch, report_path(folder, path), mark);
   ::umask(022);
+  errno = 0;
+  if (ends.files >= 0)
+    if (const auto handed = hand_over_files(launch, ends.files); !handed)
+      give_up(ends.exec, errno, handed.error());
   auto command = launch.container ? contained_command(launch, folder, path, variables, ends.exec)
                                   : plain_command(launch, std::move(variables), ends.exec);
   die_with(supervisor);
@@ -181,16 +187,25 @@ Result<JobProcess> start_job_process(const Launch& launch, int folder, int lock,
   auto out = make_pipe(), err = make_pipe(), exec = make_pipe();
   for (const auto* each : {&out, &err, &exec})
     if (!*each) return std::unexpected(each->error());
+  FileHandover files;
+  if (!launch.output_file.empty() || !launch.error_file.empty()) {
+    auto made = make_file_handover();
+    if (!made) return std::unexpected(made.error());
+    files = std::move(*made);
+  }
   const pid_t supervisor = ::getpid();
   JobProcess started;
   started.pid = ::fork();
   if (started.pid < 0) return system_error_at("job", "no process can be begun");
   if (started.pid == 0)
-    become_job(launch, folder, path, mark, groups,
-               {out->write.number(), err->write.number(), exec->write.number(), lock}, supervisor);
+    become_job(
+        launch, folder, path, mark, groups,
+        {out->write.number(), err->write.number(), exec->write.number(), lock, files.jobs.number()},
+        supervisor);
   started.out = std::move(out->read);
   started.err = std::move(err->read);
   started.exec = std::move(exec->read);
+  started.files = std::move(files.supervisors);
   return started;
 }
 

@@ -21,6 +21,7 @@ struct JobProcess {
   pid_t pid = 0;
   Descriptor out, err;  // to read from
   Descriptor exec;      // ends when the program runs; otherwise an ExecFailure comes first
+  Descriptor files;     // over which its files come before the program runs; where it has any
 };
 
 /// Why the program did not run, as it comes through `exec`: "2 DIR: cannot be entered: ...", with

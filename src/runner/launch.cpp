@@ -152,6 +152,12 @@ Result<void> check_launch(const Launch& launch, const std::string& place) {
     return fine;
   if (const auto fine = check_text(launch.checkpoint_command, place, "checkpoint_command"); !fine)
     return fine;
+  for (const auto& [file, key] : {std::pair(&launch.output_file, "output_file"),
+                                  std::pair(&launch.error_file, "error_file")}) {
+    if (const auto fine = check_text(*file, place, key); !fine) return fine;
+    if (!file->empty() && !file->starts_with('/'))
+      return wrong_launch(place, key, "expected an absolute path");
+  }
   if (!launch.working_directory.starts_with('/') ||
       launch.working_directory.size() > longest_directory)
     return wrong_launch(place, "working_directory", "expected an absolute path");
@@ -176,6 +182,8 @@ std::string launch_text(const Launch& launch) {
   text["environment"] = launch.environment;
   text["working_directory"] = launch.working_directory;
   text["visible_devices"] = launch.visible_devices;
+  if (!launch.output_file.empty()) text["output_file"] = launch.output_file;
+  if (!launch.error_file.empty()) text["error_file"] = launch.error_file;
   if (!launch.checkpoint_command.empty()) text["checkpoint_command"] = launch.checkpoint_command;
   text["stop_grace_s"] = in_seconds(launch.stop_grace);
   text["leftover_grace_s"] = in_seconds(launch.leftover_grace);
@@ -203,6 +211,8 @@ Result<Launch> parse_launch(std::string_view text, const std::string& place) {
   launch.environment = in.texts("environment");
   launch.working_directory = in.text("working_directory");
   launch.visible_devices = in.text("visible_devices");
+  launch.output_file = in.text_if("output_file").value_or("");
+  launch.error_file = in.text_if("error_file").value_or("");
   launch.checkpoint_command = in.text_if("checkpoint_command").value_or("");
   launch.stop_grace = in.seconds_if("stop_grace_s").value_or(launch.stop_grace);
   launch.leftover_grace = in.seconds_if("leftover_grace_s").value_or(launch.leftover_grace);

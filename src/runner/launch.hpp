@@ -31,7 +31,9 @@ struct Launch {
   std::vector<std::string> argv;      // the first is looked up in the environment's PATH
   /// "NAME=value", all variables; the supervisor replaces those it sets itself (job_process.hpp).
   std::vector<std::string> environment;
-  std::string working_directory;   // absolute
+  std::string working_directory;  // absolute
+  /// Files for its outputs, absolute; empty: none, or of errors that of the output.
+  std::string output_file, error_file;
   std::string visible_devices;     // the value of CUDA_VISIBLE_DEVICES, a MIG UUID
   std::string checkpoint_command;  // for a shell, run when a checkpoint is asked for; or none
   Duration stop_grace = std::chrono::seconds(30);  // from TERM to KILL when the job is stopped
@@ -55,7 +57,8 @@ struct Launch {
 
 /// The JSON of a launch that passes the check.
 [[nodiscard]] std::string launch_text(const Launch& launch);
-/// Reads the JSON, which has no other keys and passes the check; `known_as` may be missing.
+/// Reads the JSON, which has no other keys and passes the check; what older daemons do not
+/// write may be missing.
 [[nodiscard]] Result<Launch> parse_launch(std::string_view text, const std::string& place);
 /// The greatest size of such a file.
 inline constexpr std::int64_t longest_launch = 16 << 20;

@@ -678,6 +678,48 @@ TEST(Follow, WithoutATerminalAnInterruptLeavesTheJobAndSaysHowToEndIt) {
   EXPECT_FALSE(world.daemon().was_asked("POST /v1/jobs/12/cancel"));
 }
 
+ApiJob task_of(std::int64_t id, std::int64_t index, const std::string& state) {
+  ApiJob job = job_of(id, state);
+  job.name = "sweep";
+  job.array = ArrayTask{.job = 12, .last = 17, .index = index, .tasks = 6, .at_once = 2};
+  return job;
+}
+
+TEST(Arrays, AreCancelledByIndexAndWhole) {
+  StubWorld world;
+  world.put(job_of(3, "queued"));
+  for (std::int64_t index = 1; index <= 6; ++index)
+    world.put(task_of(11 + index, index,
+                      index == 1   ? "finished"
+                      : index == 2 ? "running"
+                                   : "queued"));
+  const auto meant = [&](const std::string& words) {
+    return world.run("cancel --dry-run " + words).out;
+  };
+  EXPECT_EQ(meant("12_4"), "would cancel 15\n");
+  EXPECT_EQ(meant("12_1-3,6"), "would cancel 14 17 13\n") << "1 has ended, and 2 runs";
+  EXPECT_EQ(meant("12"), "would cancel 14 15 16 17 13\n");
+  EXPECT_EQ(meant("13"), "would cancel 13\n") << "the number of a job is that job";
+  EXPECT_EQ(meant("3 12_5"), "would cancel 3 16\n");
+  says(world.run("cancel 12_9"), 2, {"12_9 names no unfinished job of an array"});
+  says(world.run("cancel 3_1"), 2, {"3_1 names no unfinished job of an array"});
+}
+
+TEST(Arrays, WhatWaitsIsOneLine) {
+  StubWorld world;
+  for (std::int64_t index = 1; index <= 6; ++index)
+    world.put(task_of(11 + index, index, index == 1 ? "running" : "queued"));
+  const std::string listed = world.run("ps").out;
+  EXPECT_EQ(std::ranges::count(listed, '\n'), 3) << listed;
+  EXPECT_NE(listed.find("13-17  12_2-6"), std::string::npos) << listed;
+  EXPECT_NE(listed.find("12_1 "), std::string::npos) << listed;
+  EXPECT_EQ(std::ranges::count(world.run("ps --tasks").out, '\n'), 7);
+  EXPECT_EQ(document(world.run("ps --json"))["jobs"].size(), 6U);
+  const Outcome shown = world.run("show 13");
+  EXPECT_NE(shown.out.find("12_2, one of 6, 2 at a time"), std::string::npos) << shown.out;
+  says(world.run("logs 12"), 2, {"12 is an array of 6 jobs", "12_1"});
+}
+
 TEST(Follow, AsksOnTheTerminalWhetherToCancel) {
   StubWorld world;
   ApiJob job = job_of(12, "running");

@@ -24,6 +24,7 @@ const std::vector<Described>& all_described() {
   static const std::vector<Described> all = {
       {"Submission", field_infos<Submission>, false},
       {"StatedTime", field_infos<StatedTime>, false},
+      {"ArrayTask", field_infos<ArrayTask>},
       {"StatedKernel", field_infos<StatedKernel>, false},
       {"PredictionErrors", field_infos<ApiPredictionErrors>},
       {"Place", field_infos<ApiPlace>},

@@ -53,7 +53,15 @@ TEST(DaemonEndToEnd, AMixedBatchFinishes) {
   const auto nowhere = stand.run("submit --profile 7g.80gb -- true");
   EXPECT_EQ(nowhere.exit_code, 1);
   EXPECT_TRUE(has(nowhere.err, "7g.80gb")) << nowhere.err;
-  const std::int64_t absent = stand.submit("-- no-such-program-anywhere");
+  const auto mistyped = stand.run("submit -- no-such-program-anywhere");
+  EXPECT_EQ(mistyped.exit_code, 2);
+  EXPECT_TRUE(has(mistyped.err, "no-such-program-anywhere")) << mistyped.err;
+  // A client of another kind may not look.
+  const auto sent = stand.ask(
+      "POST", "/v1/jobs",
+      R"({"command":["no-such-program-anywhere"],"environment":["PATH=/bin"],"directory":"/"})");
+  ASSERT_TRUE(sent) << sent.error().text();
+  const auto absent = (*sent)["id"].get<std::int64_t>();
   for (const std::int64_t job : {sized, by_profile, unsized}) {
     const Json over = stand.over(job);
     EXPECT_EQ(over["state"], "finished") << over.dump(1);

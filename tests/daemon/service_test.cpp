@@ -715,6 +715,78 @@ TEST(Service, OfSubmissionsWithOneKeyOneIsTaken) {
   EXPECT_EQ(submit_with(stand, ada(), std::string(255, 'a'), plain_job).response->status, 201);
 }
 
+Json array_of(const std::string& indices) {
+  Json body = Json::parse(plain_job);
+  body["array"] = indices;
+  body["command"] = Json::array({"true", "{index}"});
+  return body;
+}
+
+TEST(Service, AnArrayIsOneSubmissionAndManyJobs) {
+  ServiceStand stand;
+  stand.service().set_settings({"", true, "laws"});
+  stand.ask(0, "POST", "/v1/pause");
+  stand.ask(ada(), "POST", "/v1/jobs", plain_job);
+  const Json body = array_of("1-9:4%2");
+  const Asked first = submit_with(stand, ada(), "one", body.dump());
+  EXPECT_EQ(first.response->status, 201);
+  EXPECT_EQ(first.json()["id"], 2);
+  EXPECT_EQ(first.json()["command"], Json::array({"true", "1"}));
+  EXPECT_EQ(first.json()["array"],
+            Json::parse(R"({"job":2,"index":1,"tasks":3,"at_once":2,"last":4})"));
+  EXPECT_EQ(submit_with(stand, ada(), "one", body.dump()).json()["id"], 2) << "once more";
+  EXPECT_EQ(stand.ask(ada(), "POST", "/v1/jobs", plain_job).json()["id"], 5);
+  const Json listed = stand.ask(ada(), "GET", "/v1/jobs?array=2").json()["jobs"];
+  ASSERT_EQ(listed.size(), 3U);
+  EXPECT_EQ(listed[0]["id"], 4);
+  EXPECT_EQ(listed[0]["array"]["index"], 9);
+  stand.ask(ada(), "POST", "/v1/jobs/2/cancel");
+  EXPECT_EQ(stand.ask(ada(), "GET", "/v1/jobs?array=2").json()["jobs"].size(), 2U);
+  for (const char* query : {"all=1&array=2", "all=1&array=2&limit=2", "array=2&state=cancelled"})
+    EXPECT_GE(stand.ask(ada(), "GET", fmt::format("/v1/jobs?{}", query)).json()["jobs"].size(), 1U)
+        << query;
+  EXPECT_EQ(stand.ask(ada(), "GET", "/v1/jobs?all=1&array=2").json()["jobs"].size(), 3U);
+  EXPECT_EQ(stand.ask(ada(), "GET", "/v1/jobs?array=1").response->status, 404) << "it is a job";
+  EXPECT_EQ(stand.ask(bob, "GET", "/v1/jobs?array=2").response->status, 404);
+  Json lease = array_of("1-3");
+  lease["lease"] = Json::object();
+  EXPECT_EQ(stand.ask(ada(), "POST", "/v1/jobs", lease.dump()).json()["error"]["place"],
+            "submission: array");
+}
+
+TEST(Service, SeveralSubmissionsAreTakenTogether) {
+  ServiceStand stand;
+  ServiceSettings settings{"", true, "laws"};
+  settings.most_waiting_per_user = 6;
+  stand.service().set_settings(settings);
+  stand.ask(0, "POST", "/v1/pause");
+  const auto send = [&](const Json& list, Json common = Json::parse(plain_job)) {
+    return stand.ask(bob, "POST", "/v1/submissions",
+                     Json{{"submissions", list}, {"common", std::move(common)}}.dump());
+  };
+  const Json one = {{"name", "a"}, {"priority", -2}};
+  const Asked taken = send(Json::array({one, {{"array", "0-1"}}, {{"memory_mib", 4096}}}));
+  EXPECT_EQ(taken.response->status, 201) << taken.response->body;
+  EXPECT_EQ(taken.json()["jobs"], Json::array({1, 2, 3, 4}));
+  EXPECT_EQ(stand.ask(bob, "GET", "/v1/jobs/1").json()["priority"], -2);
+  EXPECT_EQ(stand.ask(bob, "GET", "/v1/jobs/3").json()["array"]["job"], 2);
+  EXPECT_EQ(stand.ask(bob, "GET", "/v1/jobs/4").json()["name"], "one") << "as is common";
+  const auto refused = [&](const Json& list, int status, const char* place) {
+    const Asked asked = send(list);
+    EXPECT_EQ(asked.response->status, status) << asked.response->body;
+    EXPECT_EQ(asked.json()["error"]["place"], place);
+  };
+  refused(Json::array({one, {{"memory_mib", 0}}}), 400, "submission 2: memory_mib");
+  refused(Json::array({one, {{"profile", "7g.80gb"}}}), 409, "submission 2: the request");
+  refused(Json::array({one, one, one}), 429, "the queue");
+  refused(Json::array(), 400, "submissions");
+  refused(Json::array({one, 5}), 400, "submissions: submissions");
+  if (::geteuid() == 0)
+    refused(Json::array({one, {{"priority", 3}}}), 403, "submission 2: priority");
+  EXPECT_EQ(stand.ask(bob, "GET", "/v1/jobs").json()["jobs"].size(), 4U) << "none of these";
+  EXPECT_EQ(stand.ask(bob, "POST", "/v1/jobs", plain_job).json()["id"], 5);
+}
+
 TEST(Service, OneThatIsSentTwiceBeforeItIsWrittenIsTakenOnce) {
   ServiceStand stand;
   ServiceSettings settings{"", true, "laws"};
@@ -1044,6 +1116,10 @@ TEST(Service, TakesSubmissionsAsTheDescriptionSays) {
       {"expected_s", 0.001},
       {"gpus", 2},
       {"together", "anywhere"},
+      {"array", "1-3,7%2"},
+      {"after", Json::array({"any:1"})},
+      {"output", "logs/%j.out"},
+      {"error", "/tmp/%%"},
       {"name", "\xc3\xa9t\xc3\xa9 $(rm -rf /) ; `x`"},
       {"environment", Json::array({"A=\x1b]0;title\x07", "B=$(reboot)"})},
   };
@@ -1102,11 +1178,19 @@ TEST(Service, TakesSubmissionsAsTheDescriptionSays) {
       {"service", {{"load", Json::array()}}},
       {"lease", {{"then", "shrink"}}},
       {"lease", {{"idle_after_s", -1}}},
+      {"array", "3-1"},
+      {"array", 3},
+      {"after", Json::array({"done:1"})},
+      {"after", "ok:1"},
+      {"after", Json::array({"ok:999999"})},
+      {"output", "%q"},
+      {"error", "logs/"},
   };
   // What the description cannot say: lengths of all arguments together, bytes of an argument, and
   // rules of one value by another.
-  const std::set<std::string> unsaid = {"command", "directory", "together", "lease",
-                                        "checkpoint_signal"};
+  const std::set<std::string> unsaid = {
+      "command", "directory", "together", "lease", "checkpoint_signal",
+      "array",   "after",     "output",   "error"};
   for (const auto& [key, value] : wrong) {
     Json body = good;
     body[key] = value;

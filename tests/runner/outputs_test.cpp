@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/format.hpp"
@@ -55,6 +56,45 @@ TEST(SupervisedOutput, ALogKeepsTheNewestBytesAndTheJobGoesOn) {
   for (int i = 0; i < 20000; ++i) all += fmt::format("line {}\n", i);
   EXPECT_EQ(old.substr(mark.size()) + newest.substr(none.size()),
             all.substr(static_cast<std::size_t>(outcome->out_dropped)));
+}
+
+TEST(SupervisedOutput, GoesToFilesOfTheUsersToo) {
+  Stand stand;
+  Launch launch = stand.launch("echo one; sleep 0.1; echo two >&2; sleep 0.1; echo three");
+  launch.output_file = stand.path("both.out");
+  const JobKey key = stand.start(launch);
+  ASSERT_NE(stand.wait_for_end(key), nullptr);
+  EXPECT_EQ(read_text(launch.output_file), "one\ntwo\nthree\n") << "errors too, as they come";
+  EXPECT_EQ(stand.text(key, "stdout.log"), "one\nthree\n");
+  Launch again = stand.launch("echo later; exit 3");
+  again.key.attempt = 2;
+  again.output_file = again.error_file = launch.output_file;
+  const JobKey second = stand.start(again);
+  const ProcessOutcome* outcome = stand.wait_for_end(second);
+  ASSERT_NE(outcome, nullptr);
+  EXPECT_EQ(outcome->code, 3);
+  EXPECT_EQ(read_text(launch.output_file), "one\ntwo\nthree\nlater\n");
+}
+
+TEST(SupervisedOutput, FilesThatAreNotFilesAreRefused) {
+  Stand stand;
+  ASSERT_EQ(::mkfifo(stand.path("pipe").c_str(), 0600), 0);
+  for (const std::string& file : {stand.path("pipe"), stand.path(""), std::string("/dev/full"),
+                                  stand.path("pipe") + "/below"}) {
+    Launch launch = stand.launch("echo never > ran");
+    launch.working_directory = stand.path("");
+    launch.output_file = file;
+    const ProcessOutcome* outcome = stand.wait_for_end(stand.start(launch));
+    ASSERT_NE(outcome, nullptr) << file;
+    EXPECT_EQ(outcome->end, ProcessOutcome::End::not_started) << file;
+    EXPECT_NE(outcome->reason.find("output"), std::string::npos) << outcome->reason;
+  }
+  EXPECT_EQ(::access(stand.path("ran").c_str(), F_OK), -1);
+  Launch launch = stand.launch("echo nowhere");
+  launch.output_file = "/dev/null";
+  const ProcessOutcome* outcome = stand.wait_for_end(stand.start(launch));
+  ASSERT_NE(outcome, nullptr);
+  EXPECT_EQ(outcome->code, 0);
 }
 
 TEST(SupervisedOutput, ClosedOutputsAndWordsAfterTheEndAreFine) {

@@ -46,6 +46,51 @@ int as_user(uid_t uid, F&& body) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 98;
 }
 
+/// Where the daemon may write everything, the files for outputs are opened with the user's rights.
+TEST(SupervisedUser, OpensTheFilesForItsOutputsWithItsOwnRights) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root starts jobs of another user";
+  Stand stand;
+  const std::string own = stand.path("own"), closed = stand.path("closed");
+  std::filesystem::create_directory(own);
+  std::filesystem::create_directory(closed);
+  ASSERT_EQ(::chown(own.c_str(), nobody, nobody), 0);
+  ASSERT_EQ(::chmod(closed.c_str(), 0700), 0);
+  std::ofstream(closed + "/roots") << "kept";
+  // Of root's group, in which the daemon may be and the job is not.
+  std::ofstream(stand.path("groups")) << "kept";
+  ASSERT_EQ(::chmod(stand.path("groups").c_str(), 0660), 0);
+  std::filesystem::create_symlink(closed + "/roots", own + "/link");
+
+  Launch launch = as_nobody(stand, "echo out; echo err >&2");
+  launch.output_file = own + "/deep/er.out";
+  launch.error_file = own + "/errors";
+  const JobKey key = stand.start(launch);
+  ASSERT_NE(stand.wait_for_end(key), nullptr);
+  EXPECT_EQ(read_text(launch.output_file), "out\n");
+  EXPECT_EQ(read_text(launch.error_file), "err\n");
+  EXPECT_EQ(stand.text(key, "stdout.log"), "out\n");
+  for (const std::string& file : {own + "/deep", launch.output_file}) {
+    struct stat facts {};
+    ASSERT_EQ(::stat(file.c_str(), &facts), 0) << file;
+    EXPECT_EQ(facts.st_uid, nobody) << file;
+    EXPECT_EQ(facts.st_mode & 022U, 0U) << file;
+  }
+  for (const std::string& file :
+       {closed + "/new", closed + "/roots", own + "/link", stand.path("groups")}) {
+    Launch refused = as_nobody(stand, "echo overwritten");
+    refused.output_file = file;
+    const JobKey other = stand.start(refused);
+    const ProcessOutcome* outcome = stand.wait_for_end(other);
+    ASSERT_NE(outcome, nullptr) << file;
+    EXPECT_EQ(outcome->end, ProcessOutcome::End::not_started) << file;
+    EXPECT_EQ(outcome->code, EACCES) << file;
+    EXPECT_NE(outcome->reason.find("cannot be opened for the job's output"), std::string::npos)
+        << outcome->reason;
+  }
+  EXPECT_EQ(read_text(closed + "/roots"), "kept");
+  EXPECT_EQ(read_text(stand.path("groups")), "kept");
+}
+
 TEST(SupervisedUser, IsTheJobsInEveryRespect) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root starts jobs of another user";
   Stand stand;

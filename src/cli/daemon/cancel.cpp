@@ -55,15 +55,26 @@ Error no_job(const std::string& why) {
   return {ErrorKind::bad_input, "JOB", visible(why), "`cleave ps` lists unfinished jobs"};
 }
 
-/// A number is taken as it is: the daemon knows jobs of others, and those that have ended.
+/// Of an array its unfinished jobs. Another number is taken as it is: the daemon knows jobs of
+/// others, and those that have ended.
 Result<std::vector<std::int64_t>> named(const std::string& word, const Unfinished& unfinished) {
-  if (const auto number = parse_integer(word)) {
-    if (*number >= 1) return std::vector{*number};
-    return std::unexpected(no_job("job numbers begin at 1"));
+  const auto tasks = parse_tasks(word);
+  const auto number = tasks ? std::optional(tasks->job) : parse_integer(word);
+  if (number && *number < 1) return std::unexpected(no_job("job numbers begin at 1"));
+  if (number) {
+    std::vector<std::int64_t> of_array;
+    for (const auto& [id, job] : unfinished)
+      if (job.array && job.array->job == *number &&
+          (!tasks || std::ranges::binary_search(tasks->indices, job.array->index)))
+        of_array.push_back(id);
+    if (!of_array.empty()) return of_array;
+    if (tasks)
+      return std::unexpected(no_job(fmt::format("{} names no unfinished job of an array", word)));
+    return std::vector{*number};
   }
   std::vector<std::int64_t> all;
-  for (const auto& [number, job] : unfinished)
-    if (job.name == word) all.push_back(number);
+  for (const auto& [id, job] : unfinished)
+    if (job.name == word) all.push_back(id);
   if (all.size() == 1) return all;
   if (all.size() > 1)
     return fail(ErrorKind::bad_input, "JOB",
@@ -98,14 +109,9 @@ struct Chosen {
 };
 
 Result<Chosen> chosen(ApiClient& daemon, const Options& options) {
-  const bool numbers = std::ranges::all_of(
-      options.jobs, [](const std::string& word) { return parse_integer(word).has_value(); });
-  Unfinished unfinished;
-  if (options.chooses() || !numbers || options.jobs.size() > 1) {
-    auto found = unfinished_jobs(daemon);
-    if (!found) return std::unexpected(found.error());
-    unfinished = std::move(*found);
-  }
+  auto listed = unfinished_jobs(daemon);
+  if (!listed) return std::unexpected(listed.error());
+  const Unfinished unfinished = std::move(*listed);
   Chosen chosen;
   std::set<std::int64_t> all;
   if (options.chooses()) {
@@ -183,8 +189,9 @@ void add_cancel(CommandLine& program, Run& run) {
   Option* jobs =
       command
           ->add_option("JOB", options.jobs,
-                       "Job numbers, names of unfinished jobs, or 12-40: your unfinished "
-                       "jobs with these numbers")
+                       "Job numbers, names of unfinished jobs, 12-40: your unfinished jobs with "
+                       "these numbers, or 12_7 and 12_1-5: those of array 12 with these indices; "
+                       "12 itself for all jobs of that array")
           ->check(not_empty());
   Option* all = command->add_flag("--all", options.all, "All your unfinished jobs");
   Option* state = command->add_option("--state", options.state,

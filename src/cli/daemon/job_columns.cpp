@@ -1,6 +1,7 @@
 #include "cli/daemon/job_columns.hpp"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 
 #include "base/format.hpp"
@@ -26,6 +27,9 @@ struct JobColumn {
 
 std::string name_of(const ApiJob& job, Instant) {
   return visible(job.name);
+}
+std::string array_of(const ApiJob& job, Instant) {
+  return job.array ? in_short(*job.array) : "";
 }
 std::string user_of(const ApiJob& job, Instant) {
   return job.user.empty() ? fmt::format("{}", job.uid) : visible(job.user);
@@ -69,6 +73,7 @@ std::string time_or_dash(const std::optional<Instant>& time) {
 using Usual = JobColumn::Usual;
 constexpr JobColumn all_columns[] = {
     {"job", [](const ApiJob& job, Instant) { return fmt::format("{}", job.id); }, Usual::yes},
+    {"array", array_of, Usual::told},
     {"name", name_of, Usual::told},
     {"user", user_of, Usual::of_user},
     {"state", state_of, Usual::yes},
@@ -105,6 +110,42 @@ std::vector<const JobColumn*> columns_of(std::span<const ApiJob> jobs, const Job
   return chosen;
 }
 
+/// A line of the table: one job, or several of an array that wait.
+struct JobLine {
+  const ApiJob* job = nullptr;              // the first of them
+  std::vector<std::int64_t> more, indices;  // numbers and indices of all; empty: it is one
+
+  [[nodiscard]] std::string text(const JobColumn& column, Instant now) const {
+    if (more.empty()) return column.text(*job, now);
+    if (column.name == "job") return index_list(more);
+    if (column.name == "array") return fmt::format("{}_{}", job->array->job, index_list(indices));
+    return column.text(*job, now);
+  }
+};
+
+/// The jobs are in the order in which they are listed.
+std::vector<JobLine> lines_of(std::span<const ApiJob> jobs, bool gathered) {
+  std::vector<JobLine> lines;
+  std::map<std::int64_t, std::size_t> waiting;  // the line of an array's jobs that wait
+  for (const ApiJob& job : jobs) {
+    const bool waits = gathered && job.array && job.state == "queued";
+    const auto known = waits ? waiting.find(job.array->job) : waiting.end();
+    if (known == waiting.end()) {
+      if (waits) waiting.emplace(job.array->job, lines.size());
+      lines.push_back({&job, {}, {}});
+      continue;
+    }
+    JobLine& line = lines[known->second];
+    if (line.more.empty()) {
+      line.more.push_back(line.job->id);
+      line.indices.push_back(line.job->array->index);
+    }
+    line.more.push_back(job.id);
+    line.indices.push_back(job.array->index);
+  }
+  return lines;
+}
+
 }  // namespace
 
 std::vector<std::string> job_column_names() {
@@ -132,10 +173,10 @@ std::string jobs_table(std::span<const ApiJob> jobs, const JobsView& view) {
   std::vector<std::string> header;
   for (const JobColumn* each : columns) header.emplace_back(each->name);
   Table table(header);
-  for (const ApiJob& job : jobs) {
+  for (const JobLine& line : lines_of(jobs, view.gathered)) {
     std::vector<std::string> row;
     for (const JobColumn* each : columns) {
-      const std::string text = each->text(job, view.now);
+      const std::string text = line.text(*each, view.now);
       const bool named = each->name == "name" || each->name == "user" || each->name == "asks";
       row.push_back(view.width > 0 && named ? cut_to(text, longest_cell) : text);
     }

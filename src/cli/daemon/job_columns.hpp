@@ -22,6 +22,7 @@ struct JobsView {
   std::size_t width = 0;             // of the terminal: no line is longer; 0: nothing is cut
   bool with_user = false;            // among the usual columns
   std::vector<std::string> columns;  // empty: the usual ones that say something of these jobs
+  bool gathered = false;             // the jobs of an array that wait are one line
 };
 /// A line for each job, and a header.
 [[nodiscard]] std::string jobs_table(std::span<const ApiJob> jobs, const JobsView& view);

@@ -113,6 +113,10 @@ Result<int> logs(const Options& options) {
   if (!there) return std::unexpected(there.error());
   const auto job = read_job(*there, "the daemon's answer");
   if (!job) return std::unexpected(job.error());
+  if (job->array && job->array->job == job->id && parse_integer(options.job))
+    return fail(ErrorKind::bad_input, "JOB",
+                fmt::format("{} is an array of {} jobs", job->id, job->array->tasks),
+                fmt::format("name one of them, such as {}", in_short(*job->array)));
   const auto outputs = outputs_of(options, *job);
   if (!outputs) return std::unexpected(outputs.error());
   std::vector<Result<void>> ends(outputs->size());

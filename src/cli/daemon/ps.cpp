@@ -20,7 +20,8 @@ namespace cleave::cli {
 namespace {
 
 struct Options : DaemonOptions {
-  bool all = false, processes = false;
+  bool all = false, processes = false, tasks = false;
+  std::int64_t array = 0;  // 0: not given
   std::string user, state, columns;
   std::int64_t limit = std::numeric_limits<std::int64_t>::max();
 };
@@ -32,6 +33,7 @@ std::string query_of(const Options& options) {
       options.state == "finished" || options.state == "failed" || options.state == "cancelled";
   if (options.all || final) parts.emplace_back("all=1");
   if (!options.state.empty()) parts.push_back(fmt::format("state={}", options.state));
+  if (options.array > 0) parts.push_back(fmt::format("array={}", options.array));
   if (!options.user.empty()) parts.push_back(fmt::format("user={}", percent_encoded(options.user)));
   return fmt::format("{}", fmt::join(parts, "&"));
 }
@@ -137,6 +139,7 @@ Result<int> ps(const Options& options) {
     return 0;
   }
   sort_for_people(*jobs);
+  view.gathered = !options.tasks;
   fmt::print("{}", jobs_table(*jobs, view));
   if (options.processes)
     if (const auto printed = print_processes(*daemon, *jobs); !printed)
@@ -155,6 +158,10 @@ void add_ps(CommandLine& program, Run& run) {
       "--processes", options.processes,
       "Also list the processes of jobs of several instances or GPUs, and replicas of "
       "services");
+  command->add_flag("--tasks", options.tasks,
+                    "A line for each job of an array, also for those that only wait their turn");
+  command->add_option("--array", options.array, "Only the jobs of this array")
+      ->check(whole_number(1));
   command
       ->add_option("--user", options.user,
                    "Jobs of this user, by name or number, or of all users; only operators see "

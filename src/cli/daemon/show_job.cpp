@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/format.hpp"
 #include "base/json.hpp"
@@ -129,6 +130,14 @@ std::string energy_text(const ApiJob& job) {
   return text;
 }
 
+/// "12_7, one of 200, 20 at a time"
+std::string array_text(const ApiJob& job) {
+  if (!job.array) return {};
+  std::string text = fmt::format("{}, one of {}", in_short(*job.array), job.array->tasks);
+  if (job.array->at_once > 0) text += fmt::format(", {} at a time", job.array->at_once);
+  return text;
+}
+
 /// What its latest attempt is heading for.
 std::string warning_text(const ApiJob& job) {
   if (job.history.empty() || !job.history.back().too_large) return {};
@@ -171,6 +180,7 @@ void print_job(const ApiJob& job, Instant now) {
        job.reason.empty() ? visible(job.state)
                           : fmt::format("{}: {}", visible(job.state), visible(job.reason)));
   if (job.kind != "batch") line("kind", visible(job.kind));
+  line("array", array_text(job));
   line("replicas", service_text(job));
   line("should start", start_text(job));
   line("idle", idle_text(job, now));
@@ -190,6 +200,9 @@ void print_job(const ApiJob& job, Instant now) {
   line("image", visible(job.image.value_or("")));
   line("host", host_text(job));
   line("directory", visible(job.directory));
+  line("after", visible(fmt::format("{}", fmt::join(job.after, ", "))));
+  line("output", visible(job.output));
+  line("error", visible(job.error));
   line("", allowances(job));
   if (job.submitted_at) line("submitted", local_time(*job.submitted_at));
   if (job.started_at) line("started", local_time(*job.started_at));
@@ -201,6 +214,21 @@ void print_job(const ApiJob& job, Instant now) {
   line("predicted", prediction_text(job));
   if (!job.processes.empty()) fmt::print("\n{}", processes_table(job, 0));
   print_history(job, now);
+}
+
+/// "array 12: 3 finished, 20 running, 177 queued"
+Result<void> print_array(ApiClient& daemon, std::int64_t array) {
+  const auto found = ask_jobs(daemon, fmt::format("all=1&array={}", array),
+                              std::numeric_limits<std::size_t>::max());
+  if (!found) return std::unexpected(found.error());
+  const auto jobs = read_jobs(Json{{"jobs", *found}}, "the daemon's answer");
+  if (!jobs) return std::unexpected(jobs.error());
+  std::vector<std::string> counts;
+  for (auto state = job_state_names.rbegin(); state != job_state_names.rend(); ++state)
+    if (const auto count = std::ranges::count(*jobs, *state, &ApiJob::state); count > 0)
+      counts.push_back(fmt::format("{} {}", count, *state));
+  fmt::print("\narray {}: {}\n", array, fmt::join(counts, ", "));
+  return {};
 }
 
 Result<int> show(const Options& options) {
@@ -217,6 +245,9 @@ Result<int> show(const Options& options) {
   const auto job = read_job(*document, "the daemon's answer");
   if (!job) return std::unexpected(job.error());
   print_job(*job, std::chrono::system_clock::now());
+  if (job->array && job->array->job == job->id)
+    if (const auto printed = print_array(*daemon, job->id); !printed)
+      return std::unexpected(printed.error());
   return 0;
 }
 

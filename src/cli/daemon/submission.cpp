@@ -194,6 +194,10 @@ constexpr OptionHelp option_helps[] = {
     {"binds",
      "With --image: a file or folder of this machine that is in the container too, as HOST, "
      "HOST:INSIDE, or either with :ro for reading only; may be given several times"},
+    {"after",
+     "Wait until other jobs of yours have ended, as in ok:12,any:train: ok (it has finished), "
+     "failed (it has failed, or was cancelled) or any, and a number, a name, 12_7 of an array, 12 "
+     "for all jobs of array 12, or 12-40. The job is cancelled if that cannot come any more"},
     {"checkpoint_signal",
      "Signal sent before the job is stopped in order to be restarted: USR1, SIGUSR1 or a number"},
 };
@@ -229,7 +233,7 @@ Check time_text() {
 bool is_plain(const FieldInfo& field) {
   return field.key != "memory_mib" && field.key != "host_memory_mib" &&
          field.key != "checkpoint_signal" && field.key != "times" && field.key != "kernel" &&
-         field.key != "instances";
+         field.key != "instances" && field.key != "after";
 }
 
 Check check_of(const FieldInfo& field) {
@@ -446,7 +450,7 @@ Result<void> SubmitOptions::put_row(Json& to, std::size_t row) const {
       if (!bind) return std::unexpected(bind.error());
       to[key].push_back(std::move(*bind));
     }
-  } else if (text.empty()) {
+  } else if (text.empty() || key == "after") {
     return {};
   } else if (key == "image") {
     auto image = image_of(text);
@@ -489,7 +493,18 @@ Result<void> SubmitOptions::put_row(Json& to, std::size_t row) const {
   return {};
 }
 
+Result<void> SubmitOptions::put_after(Json& to, const Resolve& resolve) const {
+  if (text_of("after").empty()) return {};
+  for (const std::string_view each : split(text_of("after"), ',')) {
+    const auto numbers = resolve(std::string(each));
+    if (!numbers) return fail_at("--after", numbers.error());
+    for (const std::string& one : *numbers) to["after"].push_back(one);
+  }
+  return {};
+}
+
 Result<Json> SubmitOptions::document(const std::vector<std::string>& command,
+                                     const Resolve& resolve,
                                      std::vector<std::string>& left_out) const {
   std::vector<std::string> all;
   for (char** each = environ; each != nullptr && *each != nullptr; ++each) all.emplace_back(*each);
@@ -509,6 +524,7 @@ Result<Json> SubmitOptions::document(const std::vector<std::string>& command,
     if (document.contains(rows[row].key)) continue;
     if (const auto put = put_row(document, row); !put) return std::unexpected(put.error());
   }
+  if (const auto put = put_after(document, resolve); !put) return std::unexpected(put.error());
   if (const auto sound = read_submission(document, document_name); !sound)
     return std::unexpected(of_its_option(sound.error()));
   return document;

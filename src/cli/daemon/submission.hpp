@@ -5,6 +5,7 @@
 // with units, signals by name, a model that is sized from its file.
 
 #include <array>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,9 +21,13 @@ class SubmitOptions {
  public:
   void add(CommandLine& command);
 
+  /// What "ok:train" or "any:12_1-5" means in numbers: "ok:12", "any:12-16".
+  using Resolve = std::function<Result<std::vector<std::string>>(const std::string&)>;
   /// The submission as the daemon takes it, within the bounds of its table. Reads and sizes the
-  /// model, if there is one. `left_out`: as of environment_of.
+  /// model, if there is one; asks `resolve` of what the job comes after. `left_out`: as of
+  /// environment_of.
   [[nodiscard]] Result<Json> document(const std::vector<std::string>& command,
+                                      const Resolve& resolve,
                                       std::vector<std::string>& left_out) const;
   /// What the times that were given say of other profiles, for people; empty where none were.
   [[nodiscard]] std::string times_remark() const;
@@ -38,6 +43,7 @@ class SubmitOptions {
   [[nodiscard]] Result<void> put_lease(Json& to) const;
   [[nodiscard]] Result<void> put_instances(Json& to, const std::string& text) const;
   [[nodiscard]] Result<void> put_row(Json& to, std::size_t row) const;
+  [[nodiscard]] Result<void> put_after(Json& to, const Resolve& resolve) const;
 
   std::array<std::string, rows.size()> texts_;  // by row; empty: not given
   std::array<bool, rows.size()> flags_{};

@@ -1,4 +1,5 @@
-// `cleave submit`: gives the daemon a job; with --follow, its outputs as they come.
+// `cleave submit`: gives the daemon a job, an array or a file of jobs; with --follow, a job's
+// outputs as they come.
 
 #include <fcntl.h>
 #include <signal.h>
@@ -6,18 +7,21 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
-#include <filesystem>
+#include <functional>
 #include <mutex>
 #include <random>
 #include <thread>
 
+#include "api/job_file.hpp"
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "base/read_text.hpp"
 #include "base/shell_word.hpp"
 #include "base/terminal_text.hpp"
+#include "base/text.hpp"
 #include "cli/daemon/daemon_client.hpp"
 #include "cli/daemon/log_stream.hpp"
+#include "cli/daemon/program_check.hpp"
 #include "cli/daemon/submission.hpp"
 #include "cli/interrupts.hpp"
 
@@ -29,7 +33,8 @@ struct Options : DaemonOptions {
   SubmitOptions job;
   std::vector<std::string> before_dashes;
   bool wait = false, follow = false, raw = false;
-  std::string key;  // empty: one of its own
+  std::string key;   // empty: one of its own
+  std::string file;  // of jobs; empty: there is one job
   std::int64_t patience = 60;
 };
 
@@ -179,15 +184,23 @@ Result<int> follow_job(const DaemonOptions& options, std::int64_t job,
   return code;
 }
 
+/// What was sent and taken.
+struct Taken {
+  std::vector<std::int64_t> jobs;  // numbers
+  Json document;                   // the answer
+};
+
 /// Again while no answer comes, once it may have been taken: the key has it taken once.
 Result<ApiAnswer> send_with_key(const Options& options, const std::string& body) {
   auto daemon = open_daemon(options);
   if (!daemon) return std::unexpected(daemon.error());
   const std::string key = options.key.empty() ? random_key() : options.key;
-  auto answer = daemon->submit(body, key);
+  const auto send = [&] {
+    return options.file.empty() ? daemon->submit(body, key) : daemon->submit_several(body, key);
+  };
+  auto answer = send();
   if (answer || !daemon->may_be_taken()) return answer;
-  answer = patiently<ApiAnswer>(*daemon, std::chrono::seconds(options.patience),
-                                [&] { return daemon->submit(body, key); });
+  answer = patiently<ApiAnswer>(*daemon, std::chrono::seconds(options.patience), send);
   if (!answer && daemon->unreachable())
     answer.error().remedy = fmt::format(
         "the job may have been taken; the same command with --key {} submits it if it was not",
@@ -195,38 +208,28 @@ Result<ApiAnswer> send_with_key(const Options& options, const std::string& body)
   return answer;
 }
 
-/// A program that is named by its path must be there. One named alone is looked for where the job
-/// runs, in a PATH that the daemon may have added to, and the path in an image is another one.
-Result<void> command_is_there(const Json& submission) {
-  const std::string program = submission["command"].front().get<std::string>();
-  if (program.find('/') == std::string::npos || submission.contains("image")) return {};
-  const std::filesystem::path path =
-      std::filesystem::path(submission["directory"].get<std::string>()) / program;
-  // Anything else that keeps this process from seeing it may be otherwise for the job.
-  if (::access(path.c_str(), F_OK) == 0 || errno != ENOENT) return {};
-  return fail(ErrorKind::bad_input, "COMMAND",
-              fmt::format("there is no program {}", visible(program)),
-              "check its name and --cwd; where it is made before the job starts, submit "
-              "`sh -c` and the command as one word");
+/// The daemon is asked only where a word needs it.
+SubmitOptions::Resolve resolver(const Options& options) {
+  return [&options](const std::string& word) -> Result<std::vector<std::string>> {
+    auto daemon = open_daemon(options);
+    if (!daemon) return std::unexpected(daemon.error());
+    return find_dependency(*daemon, word);
+  };
 }
 
-Result<Json> send(const Options& options) {
-  if (command_words().empty() || !options.before_dashes.empty())
-    return fail(
-        ErrorKind::bad_usage, "COMMAND",
-        options.before_dashes.empty() ? "no command is given"
-                                      : fmt::format("'{}' was given without -- before it",
-                                                    visible(options.before_dashes.front())),
-        "write the command after --, as in `cleave submit --memory 9GiB -- python3 train.py`");
+Result<Json> document_of(const Options& options, const std::vector<std::string>& command) {
   std::vector<std::string> left_out;
-  const auto submission = options.job.document(command_words(), left_out);
-  if (!submission) return std::unexpected(submission.error());
-  if (const auto there = command_is_there(*submission); !there)
-    return std::unexpected(there.error());
+  auto document = options.job.document(command, resolver(options), left_out);
+  if (!document) return document;
   for (const std::string& name : left_out)
     fmt::print(stderr, "cleave: the variable {} is not UTF-8 and is left out\n", visible(name));
-  auto answer = send_with_key(options, submission->dump());
-  if (!answer) return std::unexpected(of_its_option(std::move(answer.error())));
+  return document;
+}
+
+Result<Json> answer_to(const Options& options, const Json& body,
+                       const std::function<Error(Error)>& placed) {
+  auto answer = send_with_key(options, body.dump());
+  if (!answer) return std::unexpected(placed(std::move(answer.error())));
   auto document = parse_json(answer->body, "the daemon's answer");
   if (!document) document.error().kind = ErrorKind::internal;
   if (document && answer->status == 200 && !options.key.empty())
@@ -234,36 +237,151 @@ Result<Json> send(const Options& options) {
   return document;
 }
 
-Result<int> wait_for(const Options& options, std::int64_t number) {
-  auto daemon = open_daemon(options);
-  if (!daemon) return std::unexpected(daemon.error());
-  const auto document = wait_for_job(*daemon, number, std::chrono::seconds(options.patience));
+Result<Taken> send_one(const Options& options) {
+  if (command_words().empty() || !options.before_dashes.empty())
+    return fail(
+        ErrorKind::bad_usage, "COMMAND",
+        options.before_dashes.empty() ? "no command is given"
+                                      : fmt::format("'{}' was given without -- before it",
+                                                    visible(options.before_dashes.front())),
+        "write the command after --, as in `cleave submit --memory 9GiB -- python3 train.py`");
+  const auto submission = document_of(options, command_words());
+  if (!submission) return std::unexpected(submission.error());
+  if (const auto there = check_program(*submission); !there) return std::unexpected(there.error());
+  auto document = answer_to(options, *submission, of_its_option);
   if (!document) return std::unexpected(document.error());
   const auto job = read_job(*document, "the daemon's answer");
   if (!job) return std::unexpected(job.error());
-  if (options.json)
-    print(*document);
-  else if (job->state != "finished")
-    fmt::print(stderr, "cleave: {}\n", end_in_words(*job));
-  return exit_code_of(*job);
+  Taken taken{{job->id}, std::move(*document)};
+  if (!job->array || job->array->tasks == 1) return taken;
+  const std::int64_t step = (job->array->last - job->id) / (job->array->tasks - 1);
+  for (std::int64_t each = 1; each < job->array->tasks; ++each)
+    taken.jobs.push_back(job->id + each * step);
+  return taken;
+}
+
+/// The names of dependencies in a line, as the option's are; and all that can be checked here.
+Result<void> check_line(const Options& options, const Json& common, FileJob& job,
+                        const std::string& place) {
+  if (const Json after = job.keys.value("after", Json()); after.is_array()) {
+    Json& numbers = job.keys["after"] = Json::array();
+    for (const Json& each : after) {
+      const auto found = each.is_string() ? resolver(options)(each.get<std::string>())
+                                          : Result<std::vector<std::string>>();
+      if (!found) return fail_at(fmt::format("{}: after", place), found.error());
+      for (const std::string& one : *found) numbers.push_back(one);
+      if (!each.is_string()) numbers.push_back(each);
+    }
+  }
+  Json whole = common;
+  whole.update(job.keys);
+  if (const auto sound = read_submission(whole, place); !sound)
+    return std::unexpected(sound.error());
+  if (auto there = check_program(whole); !there) {
+    there.error().place = place;
+    return there;
+  }
+  return {};
+}
+
+/// "submission 3: memory_mib" is said of a line.
+Error of_its_line(Error error, const std::string& file, const std::vector<FileJob>& jobs) {
+  constexpr std::string_view begin = "submission ";
+  if (!error.place.starts_with(begin)) return of_its_option(std::move(error));
+  const std::string_view rest = std::string_view(error.place).substr(begin.size());
+  const std::size_t colon = std::min(rest.find(':'), rest.size());
+  const auto number = parse_integer(rest.substr(0, colon));
+  if (!number || *number < 1 || *number > std::ssize(jobs)) return error;
+  const FileJob& job = jobs[static_cast<std::size_t>(*number - 1)];
+  error.place = fmt::format("{}:{}{}", file, job.line, rest.substr(colon));
+  return error;
+}
+
+/// What options say holds for every line that does not say it itself.
+Result<Taken> send_file(const Options& options) {
+  if (!command_words().empty() || !options.before_dashes.empty())
+    return fail(ErrorKind::bad_usage, "COMMAND", "the file has the commands",
+                "leave out either --file or the command");
+  const std::string file = options.file == "-" ? "standard input" : visible(options.file);
+  const auto text = read_text(options.file);
+  if (!text) return std::unexpected(text.error());
+  auto jobs = parse_job_file(*text, file);
+  if (!jobs) return std::unexpected(jobs.error());
+  auto common = document_of(options, {"sh"});  // in place of those in the file
+  if (!common) return std::unexpected(common.error());
+  common->erase("command");
+  Json list = Json::array();
+  for (FileJob& each : *jobs) {
+    const std::string place = fmt::format("{}:{}", file, each.line);
+    if (!each.keys.contains("command"))
+      return fail(ErrorKind::bad_input, place, "the key 'command' is missing",
+                  R"(give the program and its arguments, as in "command": ["./train", "1"], or a )"
+                  "command of the shell as one text");
+    if (const auto fine = check_line(options, *common, each, place); !fine)
+      return std::unexpected(fine.error());
+    list.push_back(each.keys);
+  }
+  auto document =
+      answer_to(options, Json{{"submissions", list}, {"common", *common}},
+                [&](Error error) { return of_its_line(std::move(error), file, *jobs); });
+  if (!document) return std::unexpected(document.error());
+  Taken taken;
+  std::optional<Error> error;
+  JsonReader in(*document, "the daemon's answer", error);
+  taken.jobs = in.integers("jobs", 1, INT64_MAX);
+  if (!error && taken.jobs.empty()) in.refuse("jobs", "there is none");
+  if (error) {
+    error->kind = ErrorKind::internal;
+    return std::unexpected(*error);
+  }
+  taken.document = std::move(*document);
+  return taken;
+}
+
+/// The exit code of the first that is not 0.
+Result<int> wait_for(const Options& options, const std::vector<std::int64_t>& numbers) {
+  auto daemon = open_daemon(options);
+  if (!daemon) return std::unexpected(daemon.error());
+  int code = 0;
+  Json documents = Json::array();
+  for (const std::int64_t number : numbers) {
+    auto document = wait_for_job(*daemon, number, std::chrono::seconds(options.patience));
+    if (!document) return std::unexpected(document.error());
+    const auto job = read_job(*document, "the daemon's answer");
+    if (!job) return std::unexpected(job.error());
+    if (!options.json && job->state != "finished")
+      fmt::print(stderr, "cleave: {}\n", end_in_words(*job));
+    if (code == 0) code = exit_code_of(*job);
+    documents.push_back(std::move(*document));
+  }
+  if (options.json) print(numbers.size() == 1 ? documents.front() : Json{{"jobs", documents}});
+  return code;
+}
+
+/// "job 12", "array 12: 200 jobs, 12 to 211", "20 jobs, 12 to 31"
+std::string taken_text(const Options& options, const Taken& taken) {
+  if (taken.jobs.size() == 1) return fmt::format("job {}", taken.jobs.front());
+  const std::string jobs =
+      fmt::format("{} jobs, {} to {}", taken.jobs.size(), taken.jobs.front(), taken.jobs.back());
+  return options.file.empty() ? fmt::format("array {}: {}", taken.jobs.front(), jobs) : jobs;
 }
 
 Result<int> submit(const Options& options) {
-  const auto document = send(options);
-  if (!document) return std::unexpected(document.error());
-  const auto job = read_job(*document, "the daemon's answer");
-  if (!job) return std::unexpected(job.error());
+  const auto taken = options.file.empty() ? send_one(options) : send_file(options);
+  if (!taken) return std::unexpected(taken.error());
   // With --follow standard output is the job's.
-  if (!options.json) fmt::print(options.follow ? stderr : stdout, "job {}\n", job->id);
+  if (!options.json)
+    fmt::print(options.follow ? stderr : stdout, "{}\n", taken_text(options, *taken));
   if (const std::string remark = options.job.times_remark(); !options.json && !remark.empty())
     fmt::print(stderr, "cleave: {}\n", remark);
   if (!options.wait && !options.follow) {
-    if (options.json) print(*document);
+    if (options.json) print(taken->document);
     return 0;
   }
   std::fflush(stdout);
-  if (options.wait) return wait_for(options, job->id);
-  return follow_job(options, job->id, std::chrono::seconds(options.patience), options.raw);
+  if (options.wait) return wait_for(options, taken->jobs);
+  return follow_job(options, taken->jobs.front(), std::chrono::seconds(options.patience),
+                    options.raw);
 }
 
 Result<int> submit_or_wait(const Options& options) {
@@ -280,6 +398,12 @@ void add_submit(CommandLine& program, Run& run) {
                   "with your environment, on an instance made for it. Prints the job's number",
                   "cleave submit --memory 9GiB --restartable -- python3 train.py", submit_or_wait);
   options.job.add(*command);
+  Option* file = command->add_option(
+      "--file", options.file,
+      "Submit the jobs of this file, all or none; - for standard input: a command of the shell a "
+      "line, or a JSON object a line with the keys of docs/job-fields.md. Other options hold for "
+      "each line that does not say otherwise");
+  file->check(not_empty());
   command
       ->add_option(
           "--key", options.key,
@@ -302,6 +426,8 @@ void add_submit(CommandLine& program, Run& run) {
   add_patience(*command, options.patience);
   add_daemon(*command, options);
   follow->excludes("--json");
+  follow->excludes(file);
+  follow->excludes("--array");
   command->add_option("COMMAND", options.before_dashes, "After --: the command and its arguments");
 }
 

@@ -19,9 +19,9 @@ Result<int> wait_for_all(const Options& options) {
   // All names first: while one job is waited for, another may end and lose its name.
   std::vector<std::int64_t> numbers;
   for (const std::string& job : options.jobs) {
-    const auto number = find_job(*daemon, job);
-    if (!number) return std::unexpected(number.error());
-    numbers.push_back(*number);
+    const auto meant = find_jobs(*daemon, job, std::chrono::seconds(options.patience));
+    if (!meant) return std::unexpected(meant.error());
+    numbers.insert(numbers.end(), meant->begin(), meant->end());
   }
   int code = 0;
   Json documents = Json::array();
@@ -50,7 +50,10 @@ void add_wait(CommandLine& program, Run& run) {
                   "Wait until jobs have ended. Exits with the job's code; for several jobs with "
                   "the first that is not 0; with 125 if Cleave itself failed",
                   "cleave wait 12 13", wait_command);
-  command->add_option("JOB", options.jobs, "Job numbers, or names of unfinished jobs")
+  command
+      ->add_option("JOB", options.jobs,
+                   "Job numbers, names of unfinished jobs, or 12_7: of array 12 the job with "
+                   "index 7; 12 itself for all jobs of that array")
       ->required()
       ->check(not_empty());
   add_patience(*command, options.patience);

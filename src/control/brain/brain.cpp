@@ -16,7 +16,7 @@ namespace {
 
 /// What the daemon lets schedulers know of jobs, which is what their users said, what they have
 /// reported, and what was measured of their applications, by the engine's number of a job.
-class KnownFacts final : public JobFacts {
+class KnownFacts final : public JobFacts, public ArrayFacts {
  public:
   /// What is known of one job.
   struct Of {
@@ -31,6 +31,7 @@ class KnownFacts final : public JobFacts {
     bool saves = false;
     std::optional<Duration> most_time = {};
     Gang gang = {};
+    ArrayShare array = {};
   };
   /// Forgets all; `fleet` must outlive what is asked.
   void begin(const Fleet* fleet, const ApplicationTimes* given, std::vector<PastUse> past_use) {
@@ -63,6 +64,7 @@ class KnownFacts final : public JobFacts {
   [[nodiscard]] std::int64_t priority(JobId job) const override { return of(job).priority; }
   [[nodiscard]] JobKind kind(JobId job) const override { return of(job).kind; }
   [[nodiscard]] bool saves(JobId job) const override { return of(job).saves; }
+  [[nodiscard]] ArrayShare array(JobId job) const override { return of(job).array; }
   [[nodiscard]] std::optional<Instant> deadline(JobId job) const override {
     return of(job).deadline;
   }
@@ -218,16 +220,17 @@ bool Brain::make(const FleetFile& file, const std::string& forecaster,
   }
   // Jobs get other numbers now, so that what a forecaster was told of them counts no more.
   parts->forecaster = *make_forecaster(forecaster);
-  auto engine = Engine::make(*spec,
-                             {.fleet = parts->fleet,
-                              .requests = parts->requests,
-                              .facts = &parts->facts,
-                              .live = true,
-                              .kinds = background.kinds,
-                              .reservations = parts->reservations,
-                              .user_limits = background.limits,
-                              .gangs = true},
-                             parts->requests, parts->forecaster.get(), refusals_.get());
+  auto engine =
+      Engine::make(*spec,
+                   {.fleet = parts->fleet,
+                    .requests = parts->requests,
+                    .facts = &parts->facts,
+                    .live = true,
+                    .kinds = background.kinds,
+                    .reservations = parts->reservations,
+                    .user_limits = background.limits,
+                    .gangs = true},
+                   parts->requests, parts->forecaster.get(), refusals_.get(), &parts->facts);
   if (!engine) {
     trouble_ =
         fmt::format("no job is started: the scheduler {}: {}", scheduler_, engine.error().text());
@@ -376,6 +379,7 @@ void Brain::admit(Processes job) {
   facts.user = whole.record.owner.name_or_number();
   facts.application = spec.application;
   facts.batch = spec.batch;
+  if (spec.task) facts.array = {static_cast<std::uint64_t>(spec.task->job), spec.task->at_once};
   parts_->facts.set(std::move(facts));
 }
 
@@ -388,7 +392,8 @@ Brain::Outlook Brain::outlook(const LiveJob& job) const {
                   std::string(told.order),
                   told.waits_for_better,
                   std::string(told.size),
-                  told.host};
+                  told.host,
+                  parts_->engine->array_is_full(*job.id)};
   if (!told.kept) return outlook;
   outlook.kept = JobPlace{told.kept->gpu, told.kept->placement};
   if (told.kept->from) outlook.in = std::max(Duration{}, *told.kept->from - clock_->engine_time());

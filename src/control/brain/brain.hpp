@@ -134,6 +134,7 @@ class Brain {
     bool waits_for_better = false;  // there is room, but a better place is expected soon
     std::string size;               // why its instance is as large as it is; empty: not said
     std::string host;               // of what the host has too little left for it; empty: nothing
+    bool array_is_full = false;     // as many of its array as may run at a time go before it
   };
   /// Nothing where the engine does not know the job.
   [[nodiscard]] Outlook outlook(const LiveJob& job) const;

@@ -35,6 +35,27 @@ void add_signal(std::vector<std::string>& environment, const JobSpec& spec) {
     add(environment, "CLEAVE_CHECKPOINT_SIGNAL", spec.checkpoint_signal);
 }
 
+void add_array(std::vector<std::string>& environment, const ArrayTask& task) {
+  set(environment, "CLEAVE_ARRAY_JOB", task.job);
+  set(environment, "CLEAVE_ARRAY_INDEX", task.index);
+  set(environment, "CLEAVE_ARRAY_COUNT", task.tasks);
+}
+
+/// Files of its user's in which its outputs are wanted.
+void add_files(Launch& launch, const JobRecord& job) {
+  const JobSpec& spec = job.spec;
+  const OutputNames names{.job = job.job(),
+                          .array = spec.task ? spec.task->job : job.job(),
+                          .index = spec.task ? spec.task->index : 0,
+                          .rank = job.rank(),
+                          .attempt = launch.key.attempt,
+                          .name = spec.name};
+  if (!spec.output_file.empty())
+    launch.output_file = output_file(spec.output_file, launch.working_directory, names);
+  if (!spec.error_file.empty())
+    launch.error_file = output_file(spec.error_file, launch.working_directory, names);
+}
+
 /// As far as the submission says it.
 Result<Container> container_of(const JobSpec& spec, const ContainerRuntimes& runtimes) {
   const auto runtime = runtime_for(runtimes, spec.image);
@@ -221,6 +242,8 @@ Result<Launch> AttemptLauncher::launch_of(const LiveJob& job, const LiveAttempt&
   if (job.record.checkpoint != 0)
     set(launch.environment, "CLEAVE_CHECKPOINT_OF", job.record.checkpoint);
   launch.working_directory = command.working_directory;
+  add_files(launch, job.record);
+  if (job.record.spec.task) add_array(launch.environment, *job.record.spec.task);
   launch.visible_devices = attempt.record.device;
   const LiveAttempt* only = &attempt;
   launch.devices = devices_of({&only, 1});

@@ -83,6 +83,7 @@ std::vector<CompactionWaiting> CompactionKeeper::waiting(const LiveFleet& live, 
   for (const JobNumber number : queue_of(node_)) {
     const LiveJob& job = node_.jobs.at(number);
     if (job.place) continue;  // the engine has a place for it
+    if (brain_.outlook(job).array_is_full) continue;
     if (job.record.attempts > 0) {
       const auto before = since_.find(number);
       since[number] = before == since_.end() ? clock_.wall() : before->second;

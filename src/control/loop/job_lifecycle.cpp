@@ -82,6 +82,7 @@ void JobLifecycle::finish(LiveJob& job, JobState state, const std::string& reaso
     sums.jobs = 1;
     count_usage(job, node_.gpu(*at), sums);
   }
+  if (all) node_.ended.emplace_back(job.record.job(), state);
   const std::string who =
       all ? fmt::format("job {}", job.record.job()) : NodeState::in_words(job.record);
   const std::string text = reason.empty() ? fmt::format("{} {}", who, name(state))
@@ -139,6 +140,11 @@ void JobLifecycle::cancel(LiveJob& job, const std::string& by, std::optional<Dur
     process->record.reason = why;
     book_.note(*process);
   }
+}
+
+void JobLifecycle::give_up(LiveJob& job, const std::string& reason) {
+  for (LiveJob* process : node_.processes(job)) process->record.cancelled = true;
+  finish(job, JobState::cancelled, reason, std::nullopt);
 }
 
 /// Those that have been told to end are told once more.

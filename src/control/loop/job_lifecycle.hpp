@@ -55,6 +55,8 @@ class JobLifecycle {
               std::optional<int> exit_code);
   /// It waits again, as if it came now; the engine must not know it any more.
   void wait_again(LiveJob& job, const std::string& reason);
+  /// It waits, and can never start: it is cancelled, with the reason.
+  void give_up(LiveJob& job, const std::string& reason);
   /// With no more than this grace, where it is given: it holds for a job that is being cancelled
   /// already, too.
   void cancel(LiveJob& job, const std::string& by, std::optional<Duration> grace = {});

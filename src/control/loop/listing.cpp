@@ -138,6 +138,7 @@ std::string Listing::why_waits(JobNumber number, const QueueView& queue) const {
   if (record.state != JobState::queued && record.state != JobState::starting) return {};
   if (!book_.writes()) return book_.trouble();
   if (!brain_.trouble().empty()) return brain_.trouble();
+  if (!job->awaits.empty()) return awaited(*job);
   if (node_.paused) return "the daemon is paused";
   if (job->not_before) return record.reason;
   if (clock_.steady() < node_.shortage.until)
@@ -153,6 +154,7 @@ std::string Listing::why_waits(JobNumber number, const QueueView& queue) const {
   const auto place = queue.before.find(number);
   if (place == queue.before.end()) return record.reason;
   const Brain::Outlook outlook = brain_.outlook(*job);
+  if (outlook.array_is_full && record.spec.task) return full_array(*record.spec.task);
   std::string why =
       !outlook.user_limit.empty() ? outlook.user_limit
       : record.several() ? fmt::format("it waits until {} are free at a time", text(record.request))
@@ -174,6 +176,35 @@ std::string Listing::why_waits(JobNumber number, const QueueView& queue) const {
     why += fmt::format("; {} job{} before it", before, before == 1 ? " waits" : "s wait");
   }
   return why + held_instances(record.request) + closed_gpus() + reserved_gpus();
+}
+
+/// "it waits until job 12 has finished"; of several jobs, how many have not ended.
+std::string Listing::awaited(const LiveJob& job) const {
+  std::vector<std::string> parts;
+  for (const Dependency& each : job.awaits) {
+    std::string text = in_words(each);
+    if (!each.one()) {
+      std::size_t left = 0;
+      for (auto at = node_.jobs.lower_bound(each.first);
+           at != node_.jobs.end() && at->first <= each.last; ++at)
+        left += at->second.record.leader == 0 && !is_final(at->second.record.state) ? 1U : 0U;
+      text += fmt::format(" ({} {} not ended)", left, left == 1 ? "has" : "have");
+    }
+    parts.push_back(std::move(text));
+  }
+  return fmt::format("it waits until {}", fmt::join(parts, ", and "));
+}
+
+/// "20 of array 12 run already"; those that go before it may not have begun.
+std::string Listing::full_array(const ArrayTask& task) const {
+  std::int64_t running = 0;
+  for (auto at = node_.jobs.lower_bound(task.job); at != node_.jobs.end() && at->first <= task.last;
+       ++at)
+    running += at->second.record.leader == 0 && node_.runs(at->second) ? 1 : 0;
+  if (running >= task.at_once)
+    return fmt::format("{} of array {} run already, as many as may at a time", running, task.job);
+  return fmt::format("{} of array {} may run at a time, and as many go before it", task.at_once,
+                     task.job);
 }
 
 std::string Listing::why_size(JobNumber number) const {

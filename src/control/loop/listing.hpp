@@ -65,6 +65,8 @@ class Listing {
   [[nodiscard]] std::string held_instances(const Request& request) const;
   [[nodiscard]] std::string stays_in_words(GpuId gpu, PlacementSet places,
                                            const std::string& why) const;
+  [[nodiscard]] std::string awaited(const LiveJob& job) const;
+  [[nodiscard]] std::string full_array(const ArrayTask& task) const;
   [[nodiscard]] std::string reserved_gpus() const;
 
   const Clock& clock_;

@@ -62,11 +62,11 @@ class LoopParts : public testing::Test {
     job.spec = std::move(spec);
     job.spec.request.wanted = ByProfile{profile};
     job.spec.asked = profile;
-    const auto number = users.submit(job);
-    EXPECT_TRUE(number) << number.error().text();
+    const auto numbers = users.submit({&job, 1});
+    EXPECT_TRUE(numbers) << numbers.error().text();
     users.write();
     brain.settle();
-    return *node.find(*number);
+    return *node.find(numbers->front());
   }
   /// A job that the store has, and that no queue knows.
   LiveJob& written_job(JobNumber number) {
@@ -176,7 +176,8 @@ class LoopParts : public testing::Test {
   StepTaker steps{clock, settings, node, brain, lifecycle, gpus, launcher};
   EngineRebuild rebuild{clock, settings, node, book, brain, lifecycle, gpus};
   ExemptUsers exempt;
-  UserRequests users{clock, settings, node, book, brain, lifecycle, exempt, health};
+  DependencyKeeper dependencies{node, book, lifecycle};
+  UserRequests users{clock, settings, node, book, brain, lifecycle, exempt, health, dependencies};
   Listing listing{clock, settings, node, book, brain, gpus};
 
  private:

@@ -7,8 +7,6 @@
 #include "base/text.hpp"
 #include "control/brain/fleet_of_node.hpp"
 #include "control/node/reserved_gpus.hpp"
-#include "control/verdicts/size_by_measurements.hpp"
-#include "forecast/choice/warp_folding.hpp"
 #include "placement/gang_room.hpp"
 #include "placement/request_table.hpp"
 
@@ -51,18 +49,11 @@ std::int64_t least_slices(const Request& request, const FleetFile& file) {
   return least.value_or(0) * std::int64_t{request.places};
 }
 
-/// " as a service of 3 replicas"
-std::string kind_in_words(const JobSpec& spec) {
-  if (spec.service)
-    return fmt::format(" as a service of {}",
-                       counted(static_cast<std::size_t>(spec.service->replicas), "replica"));
-  return spec.lease ? " as a lease" : "";
-}
-
 }  // namespace
 
 void UserRequests::write() {
   unwritten_keys_.clear();
+  further_jobs_ = 0;
   book_.write_requests(node_,
                        [this](const UserRequest& each) { return stop_though_unwritten(each); });
 }
@@ -93,12 +84,12 @@ const std::string& UserRequests::work_out_impossible(const Request& request) {
 }
 
 /// A job of several counts once. They are counted only where there may be too many.
-std::size_t UserRequests::unfinished_jobs() const {
+std::size_t UserRequests::unfinished_jobs(std::size_t more) const {
   std::size_t jobs = node_.jobs.size();
-  if (jobs + book_.open_requests() >= settings_.most_waiting)
+  if (jobs + book_.open_requests() + further_jobs_ + more >= settings_.most_waiting)
     jobs = static_cast<std::size_t>(std::ranges::count_if(
         node_.jobs, [](const auto& each) { return each.second.record.leader == 0; }));
-  return jobs + book_.open_requests();
+  return jobs + book_.open_requests() + further_jobs_ + more;
 }
 
 /// Whole GPUs need MIG off, and not every daemon may switch it.
@@ -142,10 +133,11 @@ Result<void> UserRequests::check_host(const JobSpec& spec) const {
       "ask for less");
 }
 
-Result<void> UserRequests::check(const JobSpec& spec) {
-  if (const std::size_t there = unfinished_jobs(); there >= settings_.most_waiting)
+Result<void> UserRequests::check(const JobSpec& spec, std::size_t more) {
+  if (const std::size_t there = unfinished_jobs(more); there >= settings_.most_waiting)
     return fail(ErrorKind::infeasible, "the queue",
-                fmt::format("there are already {} unfinished jobs", there),
+                more == 0 ? fmt::format("there are already {} unfinished jobs", there)
+                          : fmt::format("there would be {} unfinished jobs", there + 1),
                 "wait until some have ended, or raise most_waiting");
   const auto interrupting = Brain::interrupting_name(brain_.scheduler());
   if (interrupting && !interrupting->empty() && !may_be_restarted(spec))
@@ -189,100 +181,6 @@ Result<std::optional<KeyedJob>> UserRequests::submitted_with(std::uint32_t uid,
   if (!stored) return std::unexpected(stored.error());
   if (!*stored) return std::nullopt;
   return KeyedJob{(*stored)->number, (*stored)->key.value().content, true};
-}
-
-Result<JobNumber> UserRequests::submit(const NewJob& job) {
-  JobRecord record;
-  record.owner = job.owner;
-  record.spec = job.spec;
-  choose_size(record.spec, record.owner.uid);
-  if (const auto fits = fit_kernel(record.spec); !fits) return std::unexpected(fits.error());
-  if (const auto fine = check(record.spec); !fine) return std::unexpected(fine.error());
-  const DiskAccounts::Kept kept = kept_by(record, job.command);
-  if (const auto fits = check_disk(kept); !fits) return std::unexpected(fits.error());
-  record.number = node_.last_job + 1;
-  const std::int64_t records = record.places() * record.replicas();
-  node_.last_job += records;
-  record.request = record.spec.request;
-  record.submitted = clock_.wall();
-  StoreBatch batch;
-  batch.commands.emplace_back(record.number, job.command);
-  batch.events.push_back(
-      book_.event_record("job-submitted",
-                         fmt::format("job {} was submitted{} and asks for {}", record.number,
-                                     kind_in_words(record.spec), record.spec.asked),
-                         &record));
-  const JobNumber number = record.number;
-  std::vector<JobRecord> processes;
-  for (std::int64_t rank = 0; rank < records; ++rank) {
-    JobRecord& process = processes.emplace_back(record);
-    process.number = number + rank;
-    if (rank > 0) process.leader = number;
-  }
-  processes.front().key = job.key;
-  if (job.key) unwritten_keys_[{job.owner.uid, job.key->text}] = {number, job.key->content, false};
-  batch.jobs = processes;
-  UserRequest& request = book_.request(
-      std::move(batch),
-      [this, entering = std::move(processes)]() mutable { enter_job(std::move(entering)); });
-  // It counts from now on, so that many at a time do not pass the limit together.
-  node_.disk.accounts.add(number, kept);
-  request.refused = [this, number] { node_.disk.accounts.forget(number); };
-  return number;
-}
-
-/// Where the user said nothing: what was measured of the application, or what it needed before.
-void UserRequests::choose_size(JobSpec& spec, std::uint32_t uid) {
-  if (!spec.application || !std::holds_alternative<Unknown>(spec.request.wanted)) return;
-  const FleetFile fleet = fleet_of(node_);
-  std::vector<const Geometry*> geometries;
-  for (const Geometry& each : fleet.geometries) geometries.push_back(&each);
-  const auto known = book_.need_of({uid, *spec.application});
-  auto size = size_by_measurements(spec, uid, node_.applications, geometries,
-                                   brain_.gives_named_profiles(), known);
-  // What was measured elsewhere may fit nowhere here; then the job shows what it needs.
-  if (size && work_out_impossible(size->request).empty()) {
-    spec.request = std::move(size->request);
-    spec.asked = std::move(size->asked);
-    return;
-  }
-  if (!known) return;
-  spec.request.wanted = BySize{*known, {}};
-  spec.asked = fmt::format("{} MiB, which {} needed before", known->value, *spec.application);
-}
-
-/// Raises a request by size to the compute that the job's kernel needs.
-Result<void> UserRequests::fit_kernel(JobSpec& spec) const {
-  auto* const size = std::get_if<BySize>(&spec.request.wanted);
-  if (!spec.kernel || size == nullptr) return {};
-  const FleetFile fleet = fleet_of(node_);
-  std::vector<const GpuModel*> models;
-  for (const Geometry& each : fleet.geometries) models.push_back(&each.model());
-  auto slices = slices_for(use_of(*spec.kernel), models);
-  if (!slices) {
-    slices.error().place = "kernel";
-    return std::unexpected(std::move(slices.error()));
-  }
-  size->compute = std::max(size->compute, *slices);
-  spec.asked = fmt::format("{}, and {} for {}", spec.asked,
-                           counted(static_cast<std::size_t>(slices->value), "compute slice"),
-                           in_words(*spec.kernel));
-  return {};
-}
-
-void UserRequests::enter_job(std::vector<JobRecord> processes) {
-  const JobNumber number = processes.front().number;
-  for (JobRecord& record : processes) {
-    LiveJob& process = node_.jobs[record.number];
-    process.record = std::move(record);
-    process.measured = node_.applications.times_of(process.record.owner.uid, process.record.spec);
-  }
-  LiveJob& first = node_.jobs.at(number);
-  const JobKind kind = kind_of(first.record.spec);
-  if (kind == JobKind::lease) node_.new_leases.insert(number);
-  if (kind != JobKind::batch && brain_.active() && !brain_.takes_kinds())
-    return lifecycle_.rebuild("the first service or lease has come");
-  for (LiveJob* replica : node_.replicas(first)) lifecycle_.enter_queue(*replica);
 }
 
 void UserRequests::cancel(JobNumber number, const std::string& by, CancelGrace grace) {

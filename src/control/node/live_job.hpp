@@ -81,6 +81,7 @@ struct LiveJob {
   int meeting_port = 0;           // of several: the one that they were given; 0: none yet
   std::optional<JobVerdict> run_end;   // of several: why this run of them ends
   std::optional<Duration> not_before;  // it does not enter the queue before that
+  std::vector<Dependency> awaits;      // it does not enter the queue before they are met
   bool planned = false;                // a plan moves it: the scheduler does not
   bool on_its_way = false;             // the plan has ended its process, and starts it elsewhere
   std::string last_gpu;                // of its latest attempt that has ended: the UUID

@@ -63,8 +63,11 @@ struct NodeState {
   /// Attempts whose stop is due, or, with attempt 0, jobs that may enter the queue again.
   std::multimap<Duration, JobKey> timers;
   std::vector<PendingVerdict> pending;
-  std::set<JobKey> unknown;            // attempts that run and that the store does not know
-  std::set<JobNumber> over;            // jobs to be dropped at the end of a step
+  std::set<JobKey> unknown;        // attempts that run and that the store does not know
+  std::set<JobNumber> over;        // jobs to be dropped at the end of a step
+  std::set<JobNumber> dependents;  // jobs and replicas that wait for others to end
+  /// Jobs that have ended since dependents heard of it last, and how.
+  std::vector<std::pair<JobNumber, JobState>> ended;
   std::set<JobNumber> ended_runs;      // jobs of several, all of whose processes may have ended
   std::set<JobNumber> new_leases;      // that have come, and were told nothing of their start
   std::set<JobNumber> counted_leases;  // of whose work something was heard

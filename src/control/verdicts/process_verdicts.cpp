@@ -383,6 +383,7 @@ GpuStep::Kind step_of_move(const LiveJob& job) {
 
 bool waits(const LiveJob& job) {
   if (is_final(job.record.state) || job.record.cancelled || job.not_before) return false;
+  if (!job.awaits.empty()) return false;
   if (job.on_its_way) return false;  // the plan starts it
   return std::ranges::all_of(job.attempts, [](const auto& attempt) {
     const auto& end = attempt.second.record.end;

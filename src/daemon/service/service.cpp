@@ -38,6 +38,7 @@ std::span<const Service::Route> Service::table() {
       {{"GET", "/healthz", everyone}, &Service::health},
       {{"GET", "/v1/status", everyone}, &Service::status},
       {{"POST", "/v1/jobs", everyone}, &Service::submit},
+      {{"POST", "/v1/submissions", everyone}, &Service::submit_several},
       {{"GET", "/v1/jobs", everyone}, &Service::list_jobs},
       {{"GET", "/v1/jobs/{job}", everyone}, &Service::show_job},
       {{"GET", "/v1/jobs/{job}/wait", everyone}, &Service::wait_for_job},

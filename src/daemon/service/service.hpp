@@ -124,6 +124,7 @@ class Service {
   void reply_with_plan(const ApiCallPtr& call, std::int64_t number, int status, std::string result);
   // service_jobs.cpp
   void submit(const ApiCallPtr& call);
+  void submit_several(const ApiCallPtr& call);
   void list_jobs(const ApiCallPtr& call);
   void show_job(const ApiCallPtr& call);
   void wait_for_job(const ApiCallPtr& call);
@@ -149,14 +150,19 @@ class Service {
 
   [[nodiscard]] Result<JobOwner> owner_of(const ApiCallPtr& call);
   [[nodiscard]] Result<void> may_join(const JobOwner& owner);
-  [[nodiscard]] Result<void> set_time_limit(JobSpec& spec, bool operates) const;
-  [[nodiscard]] bool has_share_left(std::uint32_t uid);
-  [[nodiscard]] bool submitted_before(const ApiCallPtr& call, const NewJob& job);
+  [[nodiscard]] Result<void> set_time_limit(JobSpec& spec, bool operates,
+                                            const std::string& place) const;
+  [[nodiscard]] bool has_share_left(std::uint32_t uid, std::size_t more);
+  [[nodiscard]] Result<void> within_limits(const ApiCallPtr& call, struct Intake& intake);
+  [[nodiscard]] bool submitted_before(const ApiCallPtr& call, const struct Intake& intake);
+  void take_in(const ApiCallPtr& call, bool listed);
+  void reply_with_new_job(const ApiCallPtr& call, JobNumber number, const JobCommand& command);
   [[nodiscard]] std::optional<JobRecord> find_job(const ApiCallPtr& call);
   [[nodiscard]] GpuIndexOf index_of();
   [[nodiscard]] std::optional<JobQuery> job_query(const ApiCallPtr& call);
   [[nodiscard]] ApiJob list_view(const JobRecord& job, const AttemptRecord* stored,
                                  const GpuIndexOf& indices);
+  [[nodiscard]] std::optional<ArrayTask> find_array(const ApiCallPtr& call, JobNumber number);
   void begin_live_listing(struct JobListing& listing);
   [[nodiscard]] Result<void> begin_stored_listing(struct JobListing& listing);
   [[nodiscard]] bool live_piece(struct JobListing& listing);

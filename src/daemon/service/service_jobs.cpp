@@ -1,18 +1,14 @@
 // The API's jobs.
 
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "api/documents.hpp"
 #include "api/job_list.hpp"
 #include "base/format.hpp"
-#include "base/human_time.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "daemon/service/job_output.hpp"
 #include "daemon/service/service.hpp"
-#include "daemon/service/submission_key.hpp"
 
 namespace cleave {
 
@@ -25,61 +21,6 @@ constexpr std::int64_t most_output = 1 << 20;
 // About 2 ms of work each.
 constexpr std::size_t stored_jobs_a_piece = 100, live_jobs_a_piece = 200;
 constexpr JobNumber numbers_a_piece = 1000;
-/// How often at most the jobs of a user at the limit are counted again.
-constexpr Duration count_every = std::chrono::milliseconds(100);
-
-constexpr const char* document_name = "submission";
-
-/// As the supervisor will, with the parts of a launch that are not known yet made up.
-Result<void> check_command(const NewJob& job) {
-  Launch launch;
-  launch.key = {1, 1};
-  launch.uid = job.owner.uid;
-  launch.gid = job.owner.gid;
-  launch.groups = job.owner.groups;
-  launch.argv = job.command.argv;
-  launch.environment = job.command.environment;
-  launch.working_directory = job.command.working_directory;
-  launch.stop_grace = job.spec.stop_grace;
-  return check_launch(launch, document_name);
-}
-
-void round_to_milliseconds(Duration& time) {
-  time = std::chrono::duration_cast<std::chrono::milliseconds>(time);
-}
-
-/// Everything is checked here that can be checked without knowing the GPUs. The bounds of each
-/// field are in its row (model/job_spec.hpp). Errors are bad_input, their place "submission: KEY".
-Result<NewJob> read_new_job(const HttpRequest& request, JobOwner owner) {
-  const auto document = parse_json(request.body, document_name);
-  if (!document) return std::unexpected(document.error());
-  auto submission = read_submission(*document, document_name);
-  if (!submission) return std::unexpected(submission.error());
-  const AskedSize& size = *submission;
-  NewJob job;
-  if (request.idempotency_key) {
-    auto key = read_submission_key(*request.idempotency_key, *document);
-    if (!key) return std::unexpected(key.error());
-    job.key = std::move(*key);
-  }
-  job.owner = std::move(owner);
-  job.spec = std::move(static_cast<JobSpec&>(*submission));
-  job.spec.request = request_of(size);
-  job.spec.asked = in_words(size);
-  round_to_milliseconds(job.spec.checkpoint_grace);
-  round_to_milliseconds(job.spec.stop_grace);
-  if (job.spec.application && job.spec.application->empty()) job.spec.application.reset();
-  job.command = std::move(static_cast<JobCommand&>(*submission));
-  if (const auto fine = check_command(job); !fine) return std::unexpected(fine.error());
-  return job;
-}
-
-std::vector<std::uint32_t> groups_of_this_process() {
-  const int count = ::getgroups(0, nullptr);
-  std::vector<gid_t> groups(static_cast<std::size_t>(std::max(count, 0)));
-  if (count > 0 && ::getgroups(count, groups.data()) != count) groups.clear();
-  return {groups.begin(), groups.end()};
-}
 
 }  // namespace
 
@@ -108,164 +49,6 @@ struct OutputQuery {
   std::int64_t rank = 0;  // of the process
   [[nodiscard]] JobNumber process() const { return job + rank; }
 };
-
-// Submitting.
-
-/// The owner of a new job, from what the system says of the client and never from what was sent.
-Result<JobOwner> Service::owner_of(const ApiCallPtr& call) {
-  const HttpPeer& peer = call->request.peer;
-  if (facts_.uid != 0) {
-    if (peer.uid != facts_.uid)
-      return fail(ErrorKind::infeasible, "", "this daemon runs jobs of its own user only",
-                  "submit as that user");
-    return JobOwner{peer.uid, ::getegid(), groups_of_this_process(), call->user};
-  }
-  const auto& user = users_.user(peer.uid, doors_.now().steady);
-  if (user) return JobOwner{peer.uid, user->gid, user->groups, user->name};
-  if (peer.uid == facts_.uid) return JobOwner{peer.uid, peer.gid, groups_of_this_process(), ""};
-  return fail(ErrorKind::infeasible, "", fmt::format("this system has no user {}", peer.uid),
-              "jobs are run for users of this machine");
-}
-
-/// Where instances are not isolated between users, one user at a time.
-Result<void> Service::may_join(const JobOwner& owner) {
-  if (facts_.uid != 0 || settings_.allow_unfenced_users || doors_.fences()) return {};
-  const auto others = [&] {
-    for (const auto& [uid, count] : joining_)
-      if (uid != owner.uid) return true;
-    if (only_) {
-      const JobRecord* shows = doors_.control.job(only_->job);
-      if (shows != nullptr && !is_final(shows->state)) return only_->uid != owner.uid;
-      only_.reset();
-    }
-    for (const JobRecord* job : doors_.control.jobs()) {
-      if (is_final(job->state)) continue;
-      if (job->owner.uid != owner.uid) return true;
-      only_ = OnlyUser{job->number, job->owner.uid};
-    }
-    return false;
-  };
-  if (!others()) return {};
-  only_.reset();
-  return fail(ErrorKind::infeasible, "",
-              "another user has jobs here, and device nodes are not fenced between users",
-              "wait until they have ended, or have an operator see `cleave doctor` for what fences "
-              "lack, or set allow_unfenced_users");
-}
-
-/// Counts again only after a user has reached the limit, so that users with many jobs are not
-/// looked through for each submission.
-bool Service::has_share_left(std::uint32_t uid) {
-  const Duration now = doors_.now().steady;
-  if (held_[uid] < settings_.most_waiting_per_user) return true;
-  if (counted_ != Duration{} && now - counted_ < count_every) return false;
-  counted_ = now;
-  held_ = joining_;
-  for (const JobRecord* job : doors_.control.jobs())
-    if (!is_final(job->state)) ++held_[job->owner.uid];
-  return held_[uid] < settings_.most_waiting_per_user;
-}
-
-/// A job keeps the limit with which it was accepted, whatever the settings become.
-Result<void> Service::set_time_limit(JobSpec& spec, bool operates) const {
-  if (spec.service) return {};
-  const auto& most = settings_.job_time_most;
-  if (!spec.time_limit) {
-    spec.time_limit = settings_.job_time_default;
-    if (most && !operates) spec.time_limit = std::min(spec.time_limit.value_or(*most), *most);
-  }
-  if (!most || operates || *spec.time_limit <= *most) return {};
-  return fail(ErrorKind::infeasible, "submission: time_limit_s",
-              fmt::format("a job may run for {} at most", human(*most)),
-              "ask for less; job_time_most_s is the limit for users");
-}
-
-/// Whether it has been answered: with the job that was submitted with this key, or an error. A job
-/// that has been accepted is no matter of limits any more.
-bool Service::submitted_before(const ApiCallPtr& call, const NewJob& job) {
-  if (!job.key) return false;
-  const auto before = doors_.control.submitted_with(job.owner.uid, job.key->text);
-  if (!before) {
-    call->refuse(before.error(), 503);
-    return true;
-  }
-  if (!*before) return false;
-  const JobNumber number = (*before)->number;
-  if ((*before)->content != job.key->content) {
-    call->refuse(
-        Error{ErrorKind::infeasible, key_header,
-              fmt::format("job {} was submitted with this key, and is another job", number),
-              "take a key of its own for each job; the environment is part of a job"},
-        422);
-    return true;
-  }
-  const auto reply = [this, call, number] {
-    reply_with_job(call, number, fmt::format("job {} once more", number));
-  };
-  if ((*before)->written) {
-    reply();
-  } else {
-    // That one may be refused although what waits for it is not.
-    doors_.control.wait_for_store(doors_.now());
-    when_written(call, [this, call, number, reply] {
-      if (const auto stored = doors_.store.job(number); stored && *stored) return reply();
-      call->refuse(Error{ErrorKind::infeasible, key_header,
-                         "the submission with this key could not be written", "try again"},
-                   503);
-    });
-  }
-  return true;
-}
-
-void Service::submit(const ApiCallPtr& call) {
-  if (!call->query_is_fine()) return;
-  auto owner = owner_of(call);
-  if (!owner) return call->refuse(owner.error(), 403);
-  auto job = read_new_job(call->request, std::move(*owner));
-  if (!job) return call->refuse(job.error());
-  if (submitted_before(call, *job)) return;
-  if (const auto fine = set_time_limit(job->spec, call->operates); !fine)
-    return call->refuse(fine.error(), 403);
-  if (!call->operates && job->spec.priority > settings_.highest_priority)
-    return call->refuse(
-        Error{ErrorKind::infeasible, "submission: priority",
-              fmt::format("only operators may give more than {}", settings_.highest_priority),
-              "a lower one lets others go first; highest_priority is the limit for users"},
-        403);
-  if (const auto fine = may_join(job->owner); !fine) return call->refuse(fine.error());
-  if (!call->operates && !has_share_left(job->owner.uid))
-    return call->refuse(
-        Error{ErrorKind::infeasible, "the queue",
-              fmt::format("you already have {} unfinished jobs, the most that one user may have",
-                          settings_.most_waiting_per_user),
-              "wait until some have ended; most_waiting_per_user is the limit"},
-        429);
-  const auto number = doors_.control.submit(*job, doors_.now());
-  if (!number) return call->refuse(number.error());
-  const std::uint32_t uid = job->owner.uid;
-  ++joining_[uid];
-  ++held_[uid];
-  const auto leave = [this, uid] {
-    if (--joining_[uid] == 0) joining_.erase(uid);
-  };
-  unwritten_.emplace(
-      doors_.control.last_request(),
-      [this, call, leave, id = *number, command = job->command](const Result<void>& done) {
-        leave();
-        if (!done) return call->refuse(done.error(), 503);
-        const JobRecord* record = doors_.control.job(id);
-        if (record == nullptr) return reply_with_job(call, id, fmt::format("job {}", id), 201);
-        ApiJob view = job_view(*record, doors_.control.attempt_of(id), index_of());
-        add_what_runs(view);
-        view.command = command.argv;
-        view.directory = command.working_directory;
-        if (const AttemptRecord* attempt = doors_.control.attempt_of(id))
-          view.history.push_back(attempt_view(*attempt, index_of()));
-        call->reply(201, to_json(view, true), fmt::format("job {}", id));
-      });
-  call->request.body = {};
-  doors_.soon();
-}
 
 // Looking.
 
@@ -426,11 +209,31 @@ std::optional<std::optional<std::uint32_t>> Service::user_meant(
   return uid;
 }
 
+/// A job of the array that the client may see, by which its bounds are known; its first may have
+/// been forgotten. Otherwise that has been answered.
+std::optional<ArrayTask> Service::find_array(const ApiCallPtr& call, JobNumber number) {
+  const auto is_of_it = [&](const JobRecord& job) {
+    return job.spec.task && job.spec.task->job == number &&
+           (call->operates || job.owner.uid == call->request.peer.uid);
+  };
+  for (const JobRecord* job : doors_.control.jobs())
+    if (is_of_it(*job)) return job->spec.task;
+  const auto stored = doors_.store.job(number);
+  if (!stored) {
+    call->refuse(stored.error(), 503);
+    return std::nullopt;
+  }
+  if (*stored && is_of_it(**stored)) return (*stored)->spec.task;
+  call->no_such("array", fmt::format("{}", number), list_of_jobs);
+  return std::nullopt;
+}
+
 /// The query of a list of jobs; nothing if it was refused.
 std::optional<JobQuery> Service::job_query(const ApiCallPtr& call) {
   JobQuery query;
   query.final_too = call->flag("all");
   const auto state = call->text("state"), user = call->text("user");
+  const auto array = call->integer("array", 1, INT64_MAX);
   query.before = call->integer("before", 1, INT64_MAX).value_or(INT64_MAX);
   query.most =
       static_cast<std::size_t>(call->integer("limit", 1, most_listed).value_or(usually_listed));
@@ -447,6 +250,11 @@ std::optional<JobQuery> Service::job_query(const ApiCallPtr& call) {
   const auto whose = user_meant(call, user);
   if (!whose) return std::nullopt;
   query.uid = *whose;
+  if (!array) return query;
+  const auto task = find_array(call, *array);
+  if (!task) return std::nullopt;
+  query.after = task->job - 1;
+  query.before = std::min(query.before, task->last + 1);
   return query;
 }
 
@@ -463,7 +271,7 @@ void Service::begin_live_listing(JobListing& listing) {
   for (auto each = jobs.rbegin(); each != jobs.rend() && listing.numbers.size() < query.most;
        ++each) {
     const JobRecord& job = **each;
-    if (!is_final(job.state) && job.number < query.before &&
+    if (!is_final(job.state) && job.number < query.before && job.number > query.after &&
         (!query.state || job.state == *query.state) && (!query.uid || job.owner.uid == *query.uid))
       listing.numbers.push_back(job.number);
   }
@@ -494,7 +302,8 @@ Result<void> Service::begin_stored_listing(JobListing& listing) {
 bool Service::stored_piece(JobListing& listing) {
   JobQuery query = listing.query;
   query.most = std::min(query.most - listing.listed, stored_jobs_a_piece);
-  if (is_searched(query)) query.after = std::max<JobNumber>(query.before - 1 - numbers_a_piece, 0);
+  if (is_searched(query))
+    query.after = std::max(query.before - 1 - numbers_a_piece, listing.query.after);
   const auto jobs = doors_.store.jobs_with_attempts(query);
   if (!jobs) {
     listing.call->refuse(jobs.error(), 503);
@@ -507,7 +316,8 @@ bool Service::stored_piece(JobListing& listing) {
   listing.query.before = all && is_searched(query) ? query.after + 1
                          : jobs->empty()           ? 1
                                                    : jobs->back().job.number;
-  return listing.listed < listing.query.most && (!all || (is_searched(query) && query.after > 0));
+  return listing.listed < listing.query.most &&
+         (!all || (is_searched(query) && query.after > listing.query.after));
 }
 
 bool Service::list_piece(JobListing& listing) {

@@ -96,6 +96,10 @@ ApiJob job_view(const JobRecord& job, const AttemptRecord* attempt, const GpuInd
   view.lease = job.spec.lease;
   if (!job.spec.image.empty()) view.image = job.spec.image;
   view.promised_at = job.promised;
+  view.array = job.spec.task;
+  view.after = job.spec.after;
+  view.output = job.spec.output_file;
+  view.error = job.spec.error_file;
   view.early_restarts = static_cast<std::int64_t>(job.early_restarts.size());
   view.application = job.spec.application;
   add_energy(view, job.energy);

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -16,6 +17,7 @@
 #include "runner/process_tree.hpp"
 #include "runner/reports/report_receiver.hpp"
 #include "runner/supervisor/supervisor_message.hpp"
+#include "runner/user_files.hpp"
 
 namespace cleave {
 
@@ -59,6 +61,7 @@ class Supervisor {
     Descriptor pipe;
     JobLog log;
     std::string line;
+    std::shared_ptr<UserFile> file = {};  // of the user's, where one was asked for
   };
 
   /// The checkpoint command while it runs.
@@ -92,6 +95,7 @@ class Supervisor {
   void kill_after(Duration grace);
   void end_tree(int signal);
   void kill_groups() const;
+  void take_user_files();
   bool read_output(Output& output, bool is_error);
   void look_through(Output& output, std::string_view bytes);
   void saw_out_of_memory(std::string_view line);

@@ -21,6 +21,8 @@ constexpr std::size_t longest_said = 200;
 Launch saving_launch(const Launch& job, pid_t pid) {
   Launch saver = job;
   saver.argv = {"/bin/sh", "-c", job.checkpoint_command};
+  saver.output_file.clear();
+  saver.error_file.clear();
   std::erase_if(saver.environment,
                 [](const std::string& each) { return each.starts_with("CLEAVE_PID="); });
   saver.environment.push_back(fmt::format("CLEAVE_PID={}", pid));

@@ -247,6 +247,15 @@ void Supervisor::leave_groups() {
   (void)end_groups({&places_.groups, 1}, patience);
 }
 
+/// They come before the program runs, and so before any of its output.
+void Supervisor::take_user_files() {
+  if (!job_.files || !out_ || !err_) return;
+  UserFiles files = take_files(job_.files.number());
+  out_->file = std::move(files.out);
+  err_->file = std::move(files.err);
+  job_.files.close();
+}
+
 /// Reads once; false if there was nothing.
 bool Supervisor::read_output(Output& output, bool is_error) {
   const ssize_t got = ::read(output.pipe.number(), read_buffer, sizeof read_buffer);
@@ -256,7 +265,9 @@ bool Supervisor::read_output(Output& output, bool is_error) {
     return false;
   }
   const std::string_view bytes(read_buffer, static_cast<std::size_t>(got));
+  take_user_files();
   output.log.append(bytes);
+  if (output.file) output.file->append(bytes);
   if (is_error) look_through(output, bytes);
   return true;
 }
