@@ -60,7 +60,10 @@ const char* const full_submission = R"({
   "cpus": 1.5,
   "host_memory_mib": 4096,
   "image": "/srv/pytorch.sif",
-  "binds": ["/data:/data:ro"]
+  "binds": ["/data:/data:ro"],
+  "after": ["ok:12", "any:3-7"],
+  "output": "logs/%j.out",
+  "error": "logs/%j.err"
 })";
 
 TEST(Submissions, AreReadWhole) {
@@ -88,10 +91,13 @@ TEST(Submissions, AreReadWhole) {
   all.host_memory = MiB{4096};
   all.image = "/srv/pytorch.sif";
   all.binds = {"/data:/data:ro"};
+  all.after = {"ok:12", "any:3-7"};
+  all.output_file = "logs/%j.out";
+  all.error_file = "logs/%j.err";
   EXPECT_EQ(read_submission(Json::parse(full_submission), "request"), all);
-  EXPECT_EQ(Json::parse(full_submission).size() + 9, field_infos<Submission>.size() - 4)
-      << "all but profile, model, places, times, kernel, kinds and a checkpoint by a command, and "
-         "but what is in the store only";
+  EXPECT_EQ(Json::parse(full_submission).size() + 10, field_infos<Submission>.size() - 5)
+      << "all but profile, model, places, times, kernel, kinds, arrays and a checkpoint by a "
+         "command, and but what is in the store only";
   Json least{{"command", {"true"}}, {"environment", Json::array()}, {"directory", "/"}};
   Submission read;
   read.argv = {"true"};

@@ -60,7 +60,7 @@ TEST(Alibaba2025, DamagedRowsAreRefused) {
             "t:2: the instance ends before it starts; correct the line or remove it");
   EXPECT_EQ(error("a,x,1,1,1,10,15,20\na,x,1,1,1,10,15,20\n"),
             "t:3: there are two instances named 'a'; remove one of the two");
-  EXPECT_EQ(error("a,x,many,1,1,10,15,20\n").substr(0, 26), "t:2: cpu_request is 'many',");
+  EXPECT_TRUE(error("a,x,many,1,1,10,15,20\n").starts_with("t:2: cpu_request is 'many', "));
   EXPECT_EQ(error("a,x,1,0,1,10,15,20\n"),
             "t: the trace has no instance with a GPU; those of role HN have one");
 }
