@@ -140,7 +140,7 @@ bool CrashBatch::wait_until_long_ones_run() {
           if (wanted.kind != "long" || wanted.cancelled || !wanted.accepted) continue;
           const auto job = stand_.ask("GET", fmt::format("/v1/jobs/{}", wanted.number));
           if (!job) return true;
-          if ((*job)["state"] != "running") return false;
+          if ((*job)["state"].get<std::string>() != "running") return false;
         }
         return true;
       },
