@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "base/format.hpp"
+#include "base/places_test.hpp"
 #include "json_of.hpp"
 #include "program.hpp"
 
@@ -131,9 +132,10 @@ TEST(Bounds, AProgramThatIsNotThereIsNotSubmitted) {
   const std::string submit = "submit --socket " + scratch.path("none") + " ";
   expect_refused(submit + "-- /nonexistent/prog --x",
                  "COMMAND: there is no program /nonexistent/prog; check its name and --cwd");
-  expect_refused(submit + "-- ./prog", "COMMAND: there is no program ./prog");
+  expect_refused(submit + "-- ./prog", "COMMAND: there is no program " + source_dir() + "/prog");
+  expect_refused(submit + "-- no-such-program", "there is no program no-such-program in PATH");
   for (const char* const unknown :
-       {"-- no-such-program", "--image alpine -- /nonexistent/prog", "--cwd / -- bin/sh"})
+       {"-- true", "--image alpine -- /nonexistent/prog", "--cwd / -- bin/sh"})
     EXPECT_NE(cleave(submit + unknown).err.find("no daemon answers"), std::string::npos) << unknown;
 }
 

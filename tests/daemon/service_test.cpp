@@ -780,7 +780,7 @@ TEST(Service, SeveralSubmissionsAreTakenTogether) {
   refused(Json::array({one, {{"profile", "7g.80gb"}}}), 409, "submission 2: the request");
   refused(Json::array({one, one, one}), 429, "the queue");
   refused(Json::array(), 400, "submissions");
-  refused(Json::array({one, 5}), 400, "submissions: submissions");
+  refused(Json::array({one, 5}), 400, "submissions: submissions[1]");
   if (::geteuid() == 0)
     refused(Json::array({one, {{"priority", 3}}}), 403, "submission 2: priority");
   EXPECT_EQ(stand.ask(bob, "GET", "/v1/jobs").json()["jobs"].size(), 4U) << "none of these";

@@ -58,7 +58,7 @@ Result<void> check_program(const Json& submission) {
   if (submission.contains("image")) return {};
   const auto program = submission["command"].front().get<std::string>();
   const std::filesystem::path directory = submission["directory"].get<std::string>();
-  if (program.contains('/')) return check_path(directory / program);
+  if (program.contains('/')) return check_path((directory / program).lexically_normal());
   std::filesystem::path not_executable;
   const std::string path = path_of(submission);
   for (const std::string_view each : split(path, ':')) {

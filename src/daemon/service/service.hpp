@@ -153,8 +153,9 @@ class Service {
   [[nodiscard]] Result<void> set_time_limit(JobSpec& spec, bool operates,
                                             const std::string& place) const;
   [[nodiscard]] bool has_share_left(std::uint32_t uid, std::size_t more);
-  [[nodiscard]] Result<void> within_limits(const ApiCallPtr& call, struct Intake& intake);
-  [[nodiscard]] bool submitted_before(const ApiCallPtr& call, const struct Intake& intake);
+  [[nodiscard]] Result<void> within_limits(const ApiCallPtr& call, struct SubmissionIntake& intake);
+  [[nodiscard]] bool submitted_before(const ApiCallPtr& call,
+                                      const struct SubmissionIntake& intake);
   void take_in(const ApiCallPtr& call, bool listed);
   void reply_with_new_job(const ApiCallPtr& call, JobNumber number, const JobCommand& command);
   [[nodiscard]] std::optional<JobRecord> find_job(const ApiCallPtr& call);

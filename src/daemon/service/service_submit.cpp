@@ -15,7 +15,7 @@
 namespace cleave {
 
 /// What one request asks for.
-struct Intake {
+struct SubmissionIntake {
   std::vector<NewJob> jobs;
   bool listed = false;  // as a list: the answer is one, too
 
@@ -78,10 +78,10 @@ Result<NewJob> read_new_job(const Json& document, const JobOwner& owner, const s
 }
 
 /// {"submissions": [...], "common": {...}}: what is common holds for those that do not say it.
-Result<Intake> read_list(const Json& document, const JobOwner& owner) {
+Result<SubmissionIntake> read_list(const Json& document, const JobOwner& owner) {
   std::optional<Error> error;
   JsonReader in(document, "submissions", error);
-  Intake intake;
+  SubmissionIntake intake;
   intake.listed = true;
   const Json common = in.has("common") ? document["common"] : Json::object();
   if (!common.is_object()) in.refuse("common", "expected an object");
@@ -109,10 +109,11 @@ Result<Intake> read_list(const Json& document, const JobOwner& owner) {
   return intake;
 }
 
-Result<Intake> read_intake(const HttpRequest& request, const JobOwner& owner, bool listed) {
+Result<SubmissionIntake> read_intake(const HttpRequest& request, const JobOwner& owner,
+                                     bool listed) {
   const auto document = parse_json(request.body, listed ? "submissions" : document_name);
   if (!document) return std::unexpected(document.error());
-  Intake intake;
+  SubmissionIntake intake;
   if (listed) {
     auto read = read_list(*document, owner);
     if (!read) return read;
@@ -209,7 +210,7 @@ Result<void> Service::set_time_limit(JobSpec& spec, bool operates, const std::st
 }
 
 /// Limits on what users may ask for.
-Result<void> Service::within_limits(const ApiCallPtr& call, Intake& intake) {
+Result<void> Service::within_limits(const ApiCallPtr& call, SubmissionIntake& intake) {
   for (std::size_t i = 0; i < intake.jobs.size(); ++i) {
     JobSpec& spec = intake.jobs[i].spec;
     if (const auto fine = set_time_limit(spec, call->operates, intake.place(i)); !fine) return fine;
@@ -223,7 +224,7 @@ Result<void> Service::within_limits(const ApiCallPtr& call, Intake& intake) {
 
 /// Whether it has been answered: with what was submitted with this key, or an error. A job that has
 /// been accepted is no matter of limits any more.
-bool Service::submitted_before(const ApiCallPtr& call, const Intake& intake) {
+bool Service::submitted_before(const ApiCallPtr& call, const SubmissionIntake& intake) {
   const NewJob& job = intake.jobs.front();
   if (!job.key) return false;
   const auto before = doors_.control.submitted_with(job.owner.uid, job.key->text);
