@@ -27,7 +27,7 @@ struct Subjects {
 [[nodiscard]] Result<Bundle> certify(const Subjects& subjects);
 
 /// The answers of a simulated GPU of the bundle's model in the state of the GPU: MIG mode,
-/// instances, and whether root asked, whoever asks now. Instances are made on it if some were made
+/// instances, and whether root asked, by any user now. Instances are made on it if some were made
 /// on the GPU.
 [[nodiscard]] Result<Answers> ask_simulated(const Bundle& bundle,
                                             const std::filesystem::path& library,

@@ -1,5 +1,5 @@
 #pragma once
-// Arrays of which only so many jobs may run at a time: a scheduler hears of no more than that, the
+// Arrays with a limit on the jobs that run at a time: a scheduler hears of no more than that, the
 // first ones, and of the next when one of these is over. So no scheduler can start too many, and
 // what waits here is in no other job's way.
 

@@ -1,4 +1,4 @@
-// Arrays of which only so many jobs may run at a time, under every scheduler.
+// Arrays of which only a limited number of jobs may run at a time, under every scheduler.
 
 #include "engine/array_gate.hpp"
 

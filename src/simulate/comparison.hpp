@@ -91,7 +91,7 @@ struct FigureComparison {
 struct SchedulerComparison {
   std::string scheduler;
   std::vector<FigureComparison> figures;
-  std::size_t without_times = 0;  // in so many seeds it finishes too few jobs to be compared
+  std::size_t without_times = 0;  // seeds in which it finishes too few jobs to be compared
 };
 
 /// The whole comparison.

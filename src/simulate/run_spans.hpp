@@ -1,6 +1,6 @@
 #pragma once
 // The events of a run as spans of time: what each instance does from when to when, how many jobs
-// wait and run, and what each GPU holds. For whoever draws a run: a file of trace events, a report.
+// wait and run, and what each GPU holds. Files of trace events and reports draw from these.
 //
 // A span is told once it is over, so that memory does not grow with the run; spans of one slice
 // come in order of time and never overlap.
@@ -50,7 +50,7 @@ class SpanSink {
   virtual void mark(const RunEvent& event) = 0;
   /// A job moves: it leaves at one time and runs on at another.
   virtual void moved(RunSeat from, Instant left, RunSeat to, Instant arrives) = 0;
-  /// So many compute slices of the GPU are held from `since` to `until`.
+  /// This many compute slices of the GPU are held from `since` to `until`.
   virtual void held(GpuId gpu, int slices, Instant since, Instant until) = 0;
   virtual void waiting(int jobs, Instant since, Instant until) = 0;
   virtual void running(int jobs, Instant since, Instant until) = 0;

@@ -349,8 +349,8 @@ void add_compare(CommandLine& program, Run& run) {
   add_report_option(*command, options.report);
   command
       ->add_option("--sweep", options.sweep,
-                   "Compare for each of several values: compress=5,10,20 (arrivals come so many "
-                   "times faster), or gpus=2,4,8 (of a fleet in short)")
+                   "Compare for each of several values: compress=5,10,20 (arrivals come 5, 10 and "
+                   "20 times faster), or gpus=2,4,8 (of a fleet in short)")
       ->check(not_empty())
       ->type_name("OPTION=VALUE,...");
   command

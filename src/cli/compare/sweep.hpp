@@ -26,7 +26,7 @@ struct Sweep {
 /// Arrivals come `factor` times faster; run times stay.
 [[nodiscard]] Result<void> compress_arrivals(Workload& workload, double factor);
 
-/// The fleet in short with so many GPUs: "8x8xA100-80GB" with 16 is "2x8xA100-80GB".
+/// The fleet in short with this many GPUs: "8x8xA100-80GB" with 16 is "2x8xA100-80GB".
 [[nodiscard]] Result<std::string> with_gpus(const std::string& fleet, std::int64_t gpus);
 
 }  // namespace cleave::cli

@@ -182,7 +182,7 @@ Result<void> Service::may_join(const JobOwner& owner) {
               "lack, or set allow_unfenced_users");
 }
 
-/// For so many more. Counts again only after a user has reached the limit, so that users with many
+/// For as many more. Counts again only after a user has reached the limit, so that users with many
 /// jobs are not looked through for each submission.
 bool Service::has_share_left(std::uint32_t uid, std::size_t more) {
   const Duration now = doors_.now().steady;
