@@ -299,7 +299,9 @@ void Service::take_in(const ApiCallPtr& call, bool listed) {
   joining_[uid] += count;
   held_[uid] += count;
   const auto leave = [this, uid, count] {
-    if ((joining_[uid] -= count) == 0) joining_.erase(uid);
+    std::size_t& joining = joining_[uid];
+    joining -= count;
+    if (joining == 0) joining_.erase(uid);
   };
   const auto answer = [this, call, leave, listed, numbers = std::move(*numbers),
                        command = intake->jobs.front().command](const Result<void>& done) {
