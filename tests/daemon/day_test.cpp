@@ -60,6 +60,9 @@ class Day : public testing::Test {
 
 TEST_F(Day, OfAResearcherGoesAsThePageSays) {
   program("collect", "cat logs/1-*.out | wc -l > total");
+  program("train",
+          "while [ $1 -gt 100 ] && [ ! -e ../go ]; do sleep 0.05; done\n"
+          "echo run $1 of array $CLEAVE_ARRAY_JOB");
   const std::vector<std::string> day = commands_of_the_day();
   ASSERT_EQ(day.size(), 8U);
   const auto begun = std::chrono::steady_clock::now();
@@ -79,6 +82,7 @@ TEST_F(Day, OfAResearcherGoesAsThePageSays) {
   EXPECT_EQ(ran(day[4]), "job 201\n");
   EXPECT_TRUE(has(stand.reason_of(201), "it waits until jobs 1 to 200 have ended"))
       << stand.reason_of(201);
+  std::ofstream(stand.path("go")) << "on\n";
   const Outcome waited = typed(day[5]);
   EXPECT_EQ(waited.exit_code, 125) << "some never ran";
   EXPECT_EQ(std::ranges::count(waited.out, '\n'), 200);
