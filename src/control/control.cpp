@@ -307,7 +307,7 @@ bool Control::Parts::round() {
   const bool compacts = compaction.step();
   leases.take_promises();
   steps.destroy_idle_instances();
-  steps.offer_held_instances();
+  steps.give_held_instances();
   steps.destroy_quarantined_instances();
   gpus.look_where_left();
   steps.take();

@@ -110,8 +110,8 @@ SeededDaemon::~SeededDaemon() = default;
 
 std::string SeededDaemon::any_scheduler() {
   if (life_ == Life::watched) {
-    // Adaptive may let a job wait for a better place, and would rather cut up what a monitor holds.
-    return random_.uniform() < 0.6 ? "online" : "scheme-b";
+    const double what = random_.uniform();
+    return what < 0.4 ? "adaptive" : what < 0.7 ? "online" : "scheme-b";
   }
   const auto rows = schedulers();
   const double what = random_.uniform();

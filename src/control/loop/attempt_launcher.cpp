@@ -117,6 +117,7 @@ void AttemptLauncher::start(const PlacedStep& process, std::int64_t number) {
   if (job == nullptr) return;
   LiveAttempt attempt = attempt_on(gpu, step);
   job->record.attempts = number;
+  job->given.reset();
   const JobKey key{job->record.number, number};
   attempt.record.key = key;
   attempt.watched = true;

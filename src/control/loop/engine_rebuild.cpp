@@ -36,6 +36,7 @@ void EngineRebuild::step() {
     return;
   tell_gpus();
   tell_running_jobs();
+  tell_given_instances();
   tell_queue();
   tell_reports_again();
   brain_.carry_out();
@@ -100,6 +101,26 @@ void EngineRebuild::tell_running_jobs() {
     if (!std::ranges::all_of(processes, holds_its_place)) continue;
     for (LiveJob* process : processes) process->place = process->attempts.at(*process->main).place;
     for (const Event& event : brain_.adoption_of(processes)) brain_.collect(event);
+  }
+}
+
+void EngineRebuild::tell_given_instances() {
+  for (auto& [number, job] : node_.jobs) {
+    if (!job.given) continue;
+    const JobPlace place = *job.given;
+    const ManagedGpu& gpu = node_.gpu(place.gpu);
+    if (!gpus_.takes_work(place.gpu) || gpu.lost || node_.paused || node_.is_held(place.gpu) ||
+        !gpu.ready_instances().contains(*place.placement) ||
+        !may_be_given(node_, job, place, settings_.reuse_across_users)) {
+      job.given.reset();
+      continue;
+    }
+    job.place = place;
+    for (const Event& event : brain_.adoption_of(node_.processes(job))) brain_.collect(event);
+    node_.gpu(place.gpu).steps.push_back({GpuStep::Kind::start, *place.placement, number});
+    job.record.state = JobState::starting;
+    job.record.reason.clear();
+    book_.note(job);
   }
 }
 

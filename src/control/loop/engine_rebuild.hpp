@@ -28,6 +28,8 @@ class EngineRebuild {
   [[nodiscard]] bool place(LiveAttempt& attempt) const;
   void tell_gpus();
   void tell_running_jobs();
+  /// Those that are given an instance begin there: to the engine they run.
+  void tell_given_instances();
   void tell_queue();
   void tell_reports_again();
 

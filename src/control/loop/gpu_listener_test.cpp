@@ -184,15 +184,59 @@ TEST_F(HeldInstance, IsGivenToAJobThatWantsOneLikeIt) {
   submit("3g.20gb");  // takes the other half
   const LiveJob& job = submit("3g.20gb");
   EXPECT_FALSE(job.place);
-  steps.offer_held_instances();
+  steps.give_held_instances();
   EXPECT_FALSE(brain.rebuilding()) << "not at once, or the two would take turns without end";
   pass(1s);
-  steps.offer_held_instances();
+  steps.give_held_instances();
   ASSERT_TRUE(brain.rebuilding());
   EXPECT_EQ(held().held, "");
   think();
   ASSERT_TRUE(job.place);
   EXPECT_EQ(job.place->placement, large);
+}
+
+TEST_F(HeldInstance, IsGivenAlsoWhereTheSchedulerWouldCutItUp) {
+  brain.choose_scheduler("adaptive");
+  lifecycle.rebuild("of the test");
+  hold();
+  submit("3g.20gb");  // takes the other half
+  const LiveJob &first = submit("2g.10gb"), &second = submit("3g.20gb");
+  for (const auto* job : {&first, &second}) EXPECT_FALSE(job->place);
+  pass(1s);
+  steps.give_held_instances();
+  think();
+  ASSERT_TRUE(second.place) << "it is the first that asks for one like it";
+  EXPECT_EQ(second.place->placement, large);
+  EXPECT_EQ(second.record.state, JobState::starting);
+  EXPECT_FALSE(first.place);
+  lifecycle.rebuild("something else");
+  think();
+  EXPECT_EQ(second.place, (JobPlace{gpu0, large})) << "it keeps it until it begins";
+  steps.take();
+  EXPECT_TRUE(second.main);
+  EXPECT_FALSE(second.given);
+}
+
+TEST_F(HeldInstance, IsGivenToNoOtherUsersJob) {
+  hold();
+  held().user = 4;
+  submit("3g.20gb");
+  submit("3g.20gb");
+  pass(10s);
+  steps.give_held_instances();
+  EXPECT_FALSE(brain.rebuilding());
+}
+
+TEST_F(HeldInstance, IsGivenToNoneBeforeItsTurn) {
+  brain.choose_scheduler("scheme-b");
+  lifecycle.rebuild("of the test");
+  hold();
+  submit("3g.20gb");
+  submit("2g.10gb");
+  submit("3g.20gb");
+  pass(10s);
+  steps.give_held_instances();
+  EXPECT_FALSE(brain.rebuilding());
 }
 
 TEST_F(HeldInstance, IsGivenSoonToAJobThatComesAfterLong) {
@@ -202,14 +246,14 @@ TEST_F(HeldInstance, IsGivenSoonToAJobThatComesAfterLong) {
     try_again();
     refuse("a monitor has it open");
     executor.asked.clear();
-    steps.offer_held_instances();
+    steps.give_held_instances();
   }
   EXPECT_GT(held().tries, 50);
   submit("3g.20gb");  // takes the other half
   const LiveJob& job = submit("3g.20gb");
   for (int i = 0; i < 2; ++i) {
     pass(1s);
-    steps.offer_held_instances();
+    steps.give_held_instances();
   }
   ASSERT_TRUE(brain.rebuilding());
   think();
@@ -221,7 +265,7 @@ TEST_F(HeldInstance, IsOfferedToNobodyWhereNobodyWantsIt) {
   hold();
   submit("7g.40gb");
   pass(10s);
-  steps.offer_held_instances();
+  steps.give_held_instances();
   EXPECT_FALSE(brain.rebuilding());
   EXPECT_NE(held().held, "");
 }

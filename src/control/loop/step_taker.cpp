@@ -1,8 +1,10 @@
 #include "control/loop/step_taker.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "base/format.hpp"
+#include "control/node/reserved_gpus.hpp"
 #include "control/node/vacancy.hpp"
 
 namespace cleave {
@@ -145,21 +147,37 @@ void StepTaker::destroy_quarantined_instance(GpuId id, PlacementId placement) {
   gpus_.ask(id, DestroyOnGpu{instance.device, !instance.held.empty()}, placement);
 }
 
-void StepTaker::offer_held_instances() {
-  if (!brain_.active() || node_.paused) return;
-  for (const GpuId id : node_.all_gpus())
-    for (auto& [placement, instance] : node_.gpu(id).instances) {
-      if (instance.held.empty() || instance.state != ManagedInstance::State::ready ||
-          clock_.steady() < instance.next_use)
-        continue;
-      // A job may come at any time; only what was offered in vain is offered less and less often.
-      instance.next_use = clock_.steady() + held_offer_pause;
-      if (!is_wanted(node_, id, placement)) continue;
-      instance.next_use =
-          clock_.steady() + std::max(held_offer_pause, restart_delay(instance.tries));
-      instance.held.clear();
-      lifecycle_.rebuild("a job may have an instance that is held");
-    }
+void StepTaker::give_held_instances() {
+  if (!brain_.active() || node_.paused || brain_.wants_whole_gpus()) return;
+  const auto reserved = reservations_of(settings_.reservations, node_, clock_.wall());
+  for (const GpuId id : node_.all_gpus()) {
+    if (!gpus_.takes_work(id) || node_.gpu(id).lost || node_.is_held(id) ||
+        std::ranges::find(reserved, id, &GpuReservation::gpu) != reserved.end())
+      continue;
+    for (auto& [placement, instance] : node_.gpu(id).instances)
+      if (!instance.held.empty() && !instance.vacancy.set_aside &&
+          node_.gpu(id).quarantined_by(instance) == nullptr &&
+          instance.state == ManagedInstance::State::ready && clock_.steady() >= instance.next_use)
+        give_held_instance({id, placement}, instance);
+  }
+}
+
+void StepTaker::give_held_instance(const JobPlace& place, ManagedInstance& instance) {
+  // A job may come at any time.
+  instance.next_use = clock_.steady() + held_offer_pause;
+  for (const JobNumber number :
+       takers_of(node_, place, settings_.reuse_across_users, brain_.keeps_order())) {
+    LiveJob& job = node_.jobs.at(number);
+    if (job.given || !lacks_only_room(job)) continue;
+    job.given = place;
+    instance.held.clear();
+    return lifecycle_.rebuild("a job is given an instance that is held");
+  }
+}
+
+bool StepTaker::lacks_only_room(const LiveJob& job) const {
+  const Brain::Outlook outlook = brain_.outlook(job);
+  return outlook.user_limit.empty() && !outlook.waits_for_better && !outlook.array_is_full;
 }
 
 void StepTaker::destroy_idle_instances() {

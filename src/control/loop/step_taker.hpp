@@ -8,7 +8,7 @@
 
 namespace cleave {
 
-/// How often, at most, jobs are looked through for one that would take an instance that is held.
+/// How often, at most, jobs are looked through for one that may have an instance that is held.
 inline constexpr Duration held_offer_pause = std::chrono::seconds(1);
 
 /// Turns steps into operations and starts.
@@ -33,12 +33,15 @@ class StepTaker {
   /// them for somebody else's until they are gone.
   void destroy_quarantined_instances();
   /// What was to go and is held by somebody is as good as any other for a job that waits for one
-  /// like it.
-  void offer_held_instances();
+  /// like it: the first that may have it gets it, whatever the scheduler would make of its room.
+  void give_held_instances();
 
  private:
   void take(GpuId gpu);
   void destroy_quarantined_instance(GpuId gpu, PlacementId placement);
+  void give_held_instance(const JobPlace& place, ManagedInstance& instance);
+  /// Whether the job waits for nothing but room.
+  [[nodiscard]] bool lacks_only_room(const LiveJob& job) const;
   void take(GpuId gpu, const GpuStep& step);
   /// Before an idle instance is given to another user, its memory is to be scrubbed: it is
   /// destroyed and made again. False: the step does not need that.

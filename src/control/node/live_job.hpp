@@ -64,6 +64,9 @@ struct LiveJob {
   std::optional<JobId> id;  // in the engine, which has it waiting or placed
   /// Where the engine has it, whether its process runs there yet or not; empty: it waits.
   std::optional<JobPlace> place;
+  /// An instance that it is given although the engine would cut it up, since somebody holds it;
+  /// until it begins there, or may not any more.
+  std::optional<JobPlace> given;
   std::map<std::int64_t, LiveAttempt> attempts;  // not ended, by number
   std::optional<std::int64_t> main;     // the attempt that counts; another may be on its way out
   std::optional<std::int64_t> replica;  // the attempt that is to take over from it

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <map>
 #include <ranges>
 #include <set>
 #include <utility>
@@ -151,14 +152,37 @@ std::vector<PlacementId> idle_instances(const NodeState& node, GpuId gpu, Durati
   return idle;
 }
 
-bool is_wanted(const NodeState& node, GpuId gpu, PlacementId placement) {
-  const std::vector<Geometry> geometry = {node.gpu(gpu).geometry()};
-  std::set<Request> seen;
-  return std::ranges::any_of(queue_of(node), [&](JobNumber number) {
-    const Request& request = node.jobs.at(number).record.request;
-    return seen.insert(request).second &&
-           resolve(request, geometry).candidates.front().contains(placement);
-  });
+bool may_be_given(const NodeState& node, const LiveJob& job, const JobPlace& place,
+                  bool across_users) {
+  const ManagedGpu& gpu = node.gpu(place.gpu);
+  const auto instance = gpu.instances.find(place.placement.value());
+  if (instance == gpu.instances.end() || instance->second.state != State::ready ||
+      node.occupied(place.gpu, place.placement) || !belongs_into_queue(node, job) ||
+      job.record.places() > 1)
+    return false;
+  const ManagedInstance& there = instance->second;
+  return (across_users || there.fresh || there.user == job.record.owner.uid) &&
+         resolve(job.record.request, {gpu.geometry()})
+             .candidates.front()
+             .contains(*place.placement) &&
+         host_has_room(
+             node, std::array{PlacedStep{
+                       place.gpu, {GpuStep::Kind::start, *place.placement, job.record.number}}});
+}
+
+std::vector<JobNumber> takers_of(const NodeState& node, const JobPlace& place, bool across_users,
+                                 bool in_order) {
+  std::vector<JobNumber> takers;
+  std::map<std::pair<Request, std::uint32_t>, bool> known;
+  for (const JobNumber number : queue_of(node)) {
+    const LiveJob& job = node.jobs.at(number);
+    if (job.place) continue;
+    const auto [may, fresh] = known.try_emplace({job.record.request, job.record.owner.uid}, false);
+    if (fresh) may->second = may_be_given(node, job, place, across_users);
+    if (may->second) takers.push_back(number);
+    if (in_order && !job.rejected) break;
+  }
+  return takers;
 }
 
 InstanceChanges changes_of(const ManagedGpu& gpu, const GpuObservation& observation) {

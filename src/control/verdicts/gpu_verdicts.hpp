@@ -49,8 +49,14 @@ enum class MigAnswer : std::uint8_t { right, wait, switch_first };
 [[nodiscard]] std::vector<PlacementId> idle_instances(const NodeState& node, GpuId gpu,
                                                       Duration now, Duration keep);
 
-/// Whether a job that waits would be given an instance like this one.
-[[nodiscard]] bool is_wanted(const NodeState& node, GpuId gpu, PlacementId placement);
+/// Whether the job, which waits, may have this idle instance as it is.
+[[nodiscard]] bool may_be_given(const NodeState& node, const LiveJob& job, const JobPlace& place,
+                                bool across_users);
+
+/// Those that wait and may have it as it is, the first first; where the order is kept, none that
+/// has to wait for another.
+[[nodiscard]] std::vector<JobNumber> takers_of(const NodeState& node, const JobPlace& place,
+                                               bool across_users, bool in_order);
 
 /// How an observation differs from what was believed. Places that an operation is changing are left
 /// out: its answer will tell.
