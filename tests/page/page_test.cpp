@@ -30,7 +30,7 @@ TEST(Page, WhatIsCommittedIsOfTheseSources) {
   EXPECT_EQ(same.exit_code, 0) << same.out << same.err << "run tools/page.sh";
   const Outcome listed = in_page("cut -c 67- built/sources.sha256 | LC_ALL=C sort");
   const Outcome there = in_page(
-      "{ find src -name '*.ts' -o -name '*.tsx' -o -name '*.css'; echo build.mjs; "
+      "{ find src -name '*.ts' -o -name '*.tsx' -o -name '*.css' -o -name '*.html'; echo build.mjs; "
       "echo package-lock.json; } | LC_ALL=C sort");
   EXPECT_EQ(listed.out, there.out) << "run tools/page.sh";
 }

@@ -15,7 +15,10 @@ export function hash(text: string): number {
   return value;
 }
 
+/** A name that begins with a job's number has that of the number: neighbours differ. */
 export function colour_of_job(name: string): string {
+  const number = /^\d+/.exec(name);
+  if (number !== null) return of_jobs[(Number(number[0]) * 7) % of_jobs.length] ?? "#888888";
   return of_jobs[hash(name) % of_jobs.length] ?? "#888888";
 }
 
