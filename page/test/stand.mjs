@@ -54,6 +54,8 @@ export class Daemon {
     const words = ["--simulate", this.gpus, "--instant", "--state", join(this.folder, "state"), "--socket", this.socket, "--config", join(this.folder, "cleaved.toml")];
     this.process = spawn(join(programs, "cleaved"), words, { env: environment, stdio: ["ignore", log, log] });
     this.ended = new Promise((done) => this.process.once("exit", done));
+    const daemon = this.process;
+    process.once("exit", () => daemon.kill("SIGKILL"));
     for (let i = 0; i < 600; ++i) {
       try {
         const { text } = await ask(this.socket, "GET", "/healthz");
@@ -85,8 +87,10 @@ export class Daemon {
   get(path) { return ask(this.socket, "GET", path).then(({ text }) => JSON.parse(text)); }
 
   /** `cleave` with this daemon. */
-  cleave(...words) {
-    const ran = spawnSync(join(programs, "cleave"), [...words, "--socket", this.socket], { env: environment, encoding: "utf8" });
+  cleave(...words) { return this.cleave_alone(...words, "--socket", this.socket); }
+
+  cleave_alone(...words) {
+    const ran = spawnSync(join(programs, "cleave"), words, { env: environment, encoding: "utf8" });
     if (ran.status !== 0) throw new Error(`cleave ${words.join(" ")}: ${ran.stdout}${ran.stderr}`);
     return ran.stdout.trim();
   }

@@ -51,7 +51,7 @@ function About({ job }: { job: Job }) {
     ["expected place", moment(job.promised_at)], ["deadline", moment(job.deadline_at)],
     ["may run for", job.time_limit_s === null ? "" : time(job.time_limit_s)],
     ["keeps its work by", job.progress === "none" ? "" : job.progress],
-    ["application", job.application], ["energy", job.energy_j === null ? "" : `${number(job.energy_j / 1000)} kJ`],
+    ["application", job.application], ["energy", job.energy_j === null ? "" : joules(job.energy_j)],
     ["exit code", job.exit_code],
   ];
   return (
@@ -74,6 +74,12 @@ function About({ job }: { job: Job }) {
       <Output job={job} />
     </>
   );
+}
+
+/** "91.7 J", "1.2 MJ" */
+function joules(value: number): string {
+  if (value < 1000) return `${number(value)} J`;
+  return value < 1e6 ? `${number(value / 1000)} kJ` : `${number(value / 1e6)} MJ`;
 }
 
 const moment = (at: string | null) => (at === null ? "" : `${clock(Date.parse(at))}, ${from_now(Date.parse(at))}`);

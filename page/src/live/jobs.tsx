@@ -101,7 +101,7 @@ export function MemoryBar({ job }: { job: ListedJob }) {
         <rect class="level" width={share * 100} height="10" />
         {peak !== null && <rect class="peak" x={Math.max(peak * 100 - 1, 0)} width="1.5" height="10" />}
       </svg>
-      {gib_of(used, total)}
+      <span>{gib_of(used, total)}</span>
     </span>
   );
 }

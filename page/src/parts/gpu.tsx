@@ -5,7 +5,7 @@ import type { GpuModel } from "../api/models";
 import { colour_of_job, text_on } from "./colours";
 import { type Piece, columns_of_compute, unusable } from "./slices";
 
-const column = 50, compute_top = 0, compute_height = 26, memory_top = 30, memory_height = 34;
+const column = 42, compute_top = 0, compute_height = 26, memory_top = 30, memory_height = 34;
 const height = memory_top + memory_height;
 
 /** Patterns that drawings refer to: once on a page. */
@@ -117,19 +117,29 @@ function Instance({ piece, named, chosen, choose, model }: Drawn) {
           <rect class="memory-used" x={x + 5} y={height - 9} width={Math.max((wide - 10) * used, 2)} height={5} rx={2.5} />
         </>
       )}
-      <Words x={x + 6} y={compute_top + 17} room={compute_wide - 10} ink={ink} kind={piece.kind} text={text} />
-      <Words x={x + 6} y={memory_top + 17} room={wide - 10} ink={ink} kind={piece.kind} text={piece.profile === "" ? "whole GPU" : piece.profile} />
+      <Words x={x + 4} y={compute_top + 17} room={compute_wide - 6} ink={ink} kind={piece.kind} text={text} />
+      <Words x={x + 4} y={memory_top + 15} room={wide - 6} ink={ink} kind={piece.kind} text={piece.profile === "" ? "whole GPU" : piece.profile} />
     </g>
   );
 }
 
+const letter = 7;
+
+/** What of it has room: the whole, its first word or the number before its unit, its beginning. */
+function shortened(text: string, room: number): string {
+  const letters = Math.max(Math.floor(room / letter), 1);
+  if (text.length <= letters) return text;
+  const profile = /^(\d+g)\./.exec(text)?.[1];
+  if (profile !== undefined) return profile;
+  const first = /^\d+(?= )/.exec(text)?.[0] ?? "";
+  return letters - first.length < 4 && first !== "" ? first : `${text.slice(0, Math.max(letters - 1, 1))}…`;
+}
+
 function Words({ x, y, room, ink, kind, text }: { x: number; y: number; room: number; ink: string; kind: string; text: string }) {
-  const letters = Math.floor(room / 8);
-  const shown = text.length > letters ? `${text.slice(0, Math.max(letters - 1, 1))}…` : text;
-  const wide = shown.length * 8 + 4;
+  const shown = shortened(text, room);
   return (
     <>
-      {kind !== "job" && <rect class="behind" x={x - 2} y={y - 12} width={Math.min(wide, room + 4)} height={16} rx={3} />}
+      {kind !== "job" && <rect class="behind" x={x - 2} y={y - 11} width={Math.min(shown.length * letter + 4, room + 4)} height={14} rx={3} />}
       <text x={x} y={y} fill={ink}>{shown}</text>
     </>
   );

@@ -1,0 +1,10 @@
+#!/usr/bin/env bash
+# Draws the daemon's page as a browser shows it: the pictures in docs/page-view.md. Needs Node, Chromium and a release
+# build.
+#
+#   tools/draw-live.sh [FOLDER [node|fleet|plan]...]      FOLDER: docs/pictures unless given
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+folder=$(realpath -m "${1:-docs/pictures}")
+shift || true
+exec tools/page.sh --run draw.mjs "$folder" "$@"
