@@ -22,8 +22,8 @@ async function settled(daemon, ids) {
     }
 }
 
-async function picture(browser, daemon, file, scheme, prepare, height = 900) {
-  const { tab, context } = await open_tab(browser, await daemon.page(), { scheme, width: 1400, height });
+async function picture(browser, daemon, file, scheme, prepare, height = 760) {
+  const { tab, context } = await open_tab(browser, await daemon.page(), { scheme, width: 1280, height });
   await tab.locator(".connected.live").waitFor();
   await prepare(tab);
   await tab.screenshot({ path: join(folder, file) });
@@ -41,8 +41,8 @@ async function node(browser) {
   const grows = "cleave-job --base 2GiB --per-iteration 200MiB --iterations 40 --phases cpu=12 --quiet".split(" ");
   await daemon.submit(grows, { name: "grows", restartable: true });
   await sleep(24_000);
-  for (const scheme of ["light", "dark"])
-    await picture(browser, daemon, `live-${scheme}.png`, scheme, () => sleep(2500));
+  for (const [scheme, file] of [["light", "live.png"], ["dark", "live-dark.png"]])
+    await picture(browser, daemon, file, scheme, () => sleep(2500));
   await picture(browser, daemon, "live-time.png", "light", async (tab) => {
     await sleep(14_000);
     await tab.getByRole("heading", { name: "Over time" }).evaluate((element) => element.scrollIntoView());

@@ -129,10 +129,10 @@ test("the daemon is killed and started anew, and the page goes on without a relo
   await cancel_all();
 }, { own_words: ["Failed to load resource", "ERR_"] }));
 
-test("a compaction is previewed from its file, and carried out", () => on_page(async (tab) => {
-  const ids = [];
+/** Movable jobs of which each has half of a GPU, where a GPU could have two. */
+async function scattered() {
+  const ids = [], where = new Map();
   for (let i = 0; i < 4; ++i) ids.push(await daemon.submit(long, { name: `part-${i}`, profile: "3g.20gb", movable: true }));
-  const where = new Map();
   for (const id of ids)
     for (let i = 0; i < 200 && !where.has(id); ++i) {
       const job = await daemon.get(`/v1/jobs/${id}`);
@@ -142,19 +142,38 @@ test("a compaction is previewed from its file, and carried out", () => on_page(a
   const kept = [...new Map([...where].map(([id, gpu]) => [gpu, id])).values()];
   for (const id of ids) if (!kept.includes(id)) daemon.cleave("cancel", String(id));
   for (let i = 0; i < 200 && (await daemon.get("/v1/jobs")).jobs.length > 2; ++i) await sleep(50);
+}
+
+/** What is shown says what it does; carried out, it is done. */
+async function carried_out(tab, number) {
+  const preview = tab.getByRole("article", { name: "Preview" });
+  await preview.getByText(/1 move in 1 wave. Frees GPU \d/).waitFor();
+  assert.equal(await preview.locator("path.trip").count(), 1);
+  assert.equal((await daemon.get("/v1/plans")).plans.length, number - 1, "only shown");
+  await preview.getByRole("button", { name: "Carry it out" }).click();
+  await tab.getByText(new RegExp(`Plan ${number}: compact, finished, 1 of 1 moves done`)).waitFor();
+}
+
+test("a compaction from a file is previewed and carried out", () => on_page(async (tab) => {
+  await scattered();
   const file = join(daemon.folder, "plan.json");
   daemon.cleave("plan", "compact", "--live", "-o", file);
   await tab.getByRole("button", { name: "From a file" }).click();
   await tab.getByLabel("Plan", { exact: true }).setInputFiles(file);
-  const preview = tab.getByRole("article", { name: "Preview" });
-  await preview.getByText(/1 move in 1 wave. Frees GPU \d/).waitFor();
-  assert.equal(await preview.locator("path.trip").count(), 1);
-  await preview.getByRole("button", { name: "Carry it out" }).click();
-  await tab.getByText(/Plan 1: compact, finished, 1 of 1 moves done/).waitFor();
+  await carried_out(tab, 1);
   const wrong = join(daemon.folder, "wrong.json");
   writeFileSync(wrong, '{"kind":"compact","moves":[{}]}');
   await tab.getByLabel("Plan", { exact: true }).setInputFiles(wrong);
   await tab.getByText("has no job, wave, from or to").waitFor();
+  await cancel_all();
+}));
+
+test("a compaction that the daemon plans is previewed and carried out", () => on_page(async (tab) => {
+  await scattered();
+  await tab.getByRole("button", { name: "Preview a compaction" }).click();
+  await carried_out(tab, 2);
+  await tab.getByRole("button", { name: "Preview a compaction" }).click();
+  await tab.getByText("No job needs to be moved, or none allows it").waitFor();
   await cancel_all();
 }));
 

@@ -22,6 +22,8 @@ export class Failed extends Error {
 }
 
 const patience_ms = 20_000;
+/** A plan may take as long to be made. */
+const patience_of_changes_ms = 60_000;
 
 async function failure(response: Response): Promise<Failed> {
   try {
@@ -53,6 +55,7 @@ export async function get<Answer>(path: string): Promise<Answer> {
 export async function send<Answer>(method: "POST" | "PUT", path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
   const response = await request(path, {
     method,
+    signal: AbortSignal.timeout(patience_of_changes_ms),
     headers: { "X-Cleave-Page": "1", ...(body === undefined ? {} : { "Content-Type": "application/json" }), ...headers },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });

@@ -28,9 +28,9 @@ function Preview() {
   const [order, set_order] = useState<PlanOrder | null>(null), [by_hand, set_by_hand] = useState(false);
   const preview = () => act(async () => {
     try {
-      const made = await send<{ order: PlanOrder }>("POST", "/v1/plans/preview", { kind: "compact" });
-      set_order(made.order);
-      return (made.order.moves ?? []).length === 0 ? "No job needs to be moved, or none allows it" : "A compaction is planned; nothing has been changed yet";
+      const made = await send<PlanOrder>("POST", "/v1/plans/preview", { kind: "compact" });
+      set_order(made);
+      return (made.moves ?? []).length === 0 ? "No job needs to be moved, or none allows it" : "A compaction is planned; nothing has been changed yet";
     } catch (error) {
       if (!(error instanceof Failed) || (error.status !== 404 && error.status !== 405)) throw error;
       set_by_hand(true);
