@@ -7,6 +7,7 @@ import { colour_of_job } from "../parts/colours";
 import { gib, gib_of } from "../parts/gpu";
 import { number } from "../parts/words";
 import { usePage } from "./context";
+import { most_listed } from "./live";
 import { clock, from_now, since } from "./clock";
 import { label_of } from "./recorder";
 
@@ -29,17 +30,20 @@ interface TableProps {
   title: string;
   jobs: ListedJob[];
   none: string;
+  /** How many there are, where not all are listed. */
+  count?: number;
   columns: [heading: string, cell: (job: ListedJob) => ComponentChildren, place?: "words" | "short-words"][];
 }
 
-function JobTable({ id, title, jobs, none, columns }: TableProps) {
+function JobTable({ id, title, jobs, none, columns, count = jobs.length }: TableProps) {
   const { live, chosen } = usePage();
   const [most, set_most] = useState(most_rows);
   const with_user = live.shows_all_users && new Set(jobs.map((job) => job.uid)).size > 1;
   const all: TableProps["columns"] = with_user ? [["user", (job) => job.user || job.uid, "short-words"], ...columns] : columns;
   return (
     <section aria-labelledby={id}>
-      <h2 id={id} tabIndex={-1}>{title} <span class="count">{number(jobs.length)}</span></h2>
+      <h2 id={id} tabIndex={-1}>{title} <span class="count">{number(count)}</span></h2>
+      {count > jobs.length && <p class="weak">The newest {number(jobs.length)} are listed.</p>}
       {jobs.length === 0 ? <p class="weak">{none}</p> : (
         <div class="wide" tabIndex={0} role="region" aria-labelledby={id}>
           <table class="jobs">
@@ -75,7 +79,8 @@ export function Queue() {
     columns.splice(2, 0, ["expected", (job) => (job.promised_at === null ? "-" : from_now(Date.parse(job.promised_at)))]);
   if (jobs.some((job) => job.priority !== 0)) columns.splice(1, 0, ["priority", (job) => job.priority]);
   return (
-    <JobTable id="queue" title="Waiting" jobs={jobs} columns={columns} none={state.status?.paused ? "No job waits. The daemon is paused." : "No job waits."} />
+    <JobTable id="queue" title="Waiting" jobs={jobs} columns={columns} count={jobs.length < most_listed ? jobs.length : Math.max(jobs.length, state.status?.jobs.queued ?? 0)}
+      none={state.status?.paused ? "No job waits. The daemon is paused." : "No job waits."} />
   );
 }
 

@@ -32,6 +32,7 @@ export interface State {
 }
 
 const often_ms = 1000, seldom_ms = 5000, hidden_ms = 60_000, most_events = 500, most_ended = 200;
+export const most_listed = 1000;
 
 export class Live {
   state: State = {
@@ -120,10 +121,10 @@ export class Live {
     this.set({ events: [...this.state.events, event].slice(-most_events) });
     this.recorder.event(event, event.job === null ? "" : label_of(event.job, this.job(event.job)?.name ?? ""));
     if (event.kind.startsWith("plan-")) this.plans_due = true;
-    if (/^job-(?!started|submitted|queued)/.test(event.kind)) {
-      this.ended_due = true;
-      if (event.job !== null && !this.histories.includes(event.job)) this.histories.push(event.job);
-    }
+    const ends = /^job-(?!started|submitted|queued)/.test(event.kind);
+    if (ends) this.ended_due = true;
+    const again = event.kind === "job-started" && (this.job(event.job ?? 0)?.attempts ?? 0) > 0;
+    if ((ends || again) && event.job !== null && !this.histories.includes(event.job)) this.histories.push(event.job);
     this.soon();
   }
 
@@ -161,10 +162,10 @@ export class Live {
       const users = this.all_users ? "&user=all" : "";
       const ended_due = this.ended_due, plans_due = this.plans_due;
       this.ended_due = this.plans_due = false;
-      const [status, { gpus }, { jobs }, ended, plans] = await Promise.all([
+      const [status, { gpus }, jobs, ended, plans] = await Promise.all([
         get<Status>("/v1/status"),
         get<{ gpus: Gpu[] }>("/v1/gpus"),
-        get<{ jobs: ListedJob[] }>(`/v1/jobs?limit=1000${users}`),
+        this.unfinished(users),
         ended_due ? this.over(users) : this.state.ended,
         plans_due && this.state.session?.operates ? get<{ plans: Plan[] }>("/v1/plans?limit=20").then((answer) => answer.plans) : this.state.plans,
       ]);
@@ -178,6 +179,15 @@ export class Live {
       if (busy) this.plans_due = true;
       this.at(Math.max(this.next_allowed, now + (document.hidden ? hidden_ms : busy ? often_ms : seldom_ms)));
     }
+  }
+
+  /** All of them, or where there are too many what runs and the newest of those that wait. */
+  private async unfinished(users: string): Promise<ListedJob[]> {
+    const of = async (state: string) => (await get<{ jobs: ListedJob[] }>(`/v1/jobs?limit=${most_listed}${users}${state}`)).jobs;
+    const counts = this.state.status?.jobs;
+    const all = counts === undefined ? 0 : Object.values(counts).reduce((sum, count) => sum + count, 0);
+    if (all <= most_listed) return of("");
+    return (await Promise.all(["queued", "starting", "running", "stopping"].map((state) => of(`&state=${state}`)))).flat();
   }
 
   private async over(users: string): Promise<ListedJob[]> {
