@@ -53,7 +53,11 @@ export function words_of_piece(piece: Piece, named: Named): string {
 /** "7.8 of 20 GiB" */
 export const gib_of = (used: number, total: number) => `${gib(used).replace(" GiB", "")} of ${gib(total)}`;
 
-export const gib = (mib: number) => `${(mib / 1024).toFixed(mib < 10_240 ? 1 : 0)} GiB`;
+export function gib(mib: number): string {
+  const tebi = mib >= 1024 * 1024 * 4;
+  const value = mib / (tebi ? 1024 * 1024 : 1024);
+  return `${value.toFixed(value < 10 ? 1 : 0)} ${tebi ? "TiB" : "GiB"}`;
+}
 
 function fill_of(piece: Piece, named: Named): string {
   if (piece.kind === "job") return colour_of_job(named.label(piece.jobs[0] ?? 0));
