@@ -210,6 +210,10 @@ test("an expired session says how to get another", async (all) => {
     await daemon.submit(["true"]);
     await tab.getByText("cleave page", { exact: true }).waitFor();
     assert.equal(await tab.getByRole("heading", { name: "No session" }).count(), 1);
+    await tab.goto(await daemon.page());
+    await tab.waitForSelector(".connected.live");
+    await tab.goto(`${tab.url()}#token=used-up`);
+    await tab.waitForSelector(".connected.live");
   }, { own_words: ["status of 401"] });
 });
 

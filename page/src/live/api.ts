@@ -90,11 +90,15 @@ export async function follow(after: number | null, signal: AbortSignal, open: ()
   }
 }
 
-/** Exchanges the token of the address for a cookie, once, and forgets it; without one asks for the
- *  session that the cookie has. */
+/** Exchanges the token of the address for a cookie, once, and forgets it; without one, or with one
+ *  that is used up, asks for the session that the cookie has. */
 export async function session(): Promise<Session> {
   const token = /^#token=(.+)$/.exec(location.hash)?.[1];
   if (token === undefined) return get<Session>("/session");
   history.replaceState(null, "", location.pathname + location.search);
-  return send<Session>("POST", "/session", { token: decodeURIComponent(token) });
+  try {
+    return await send<Session>("POST", "/session", { token: decodeURIComponent(token) });
+  } catch (refused) {
+    return get<Session>("/session").catch(() => { throw refused; });
+  }
 }

@@ -119,6 +119,9 @@ function App({ live }: { live: Live }) {
   );
 }
 
+// Another address of `cleave page` in the same tab changes no more than this.
+addEventListener("hashchange", () => { if (location.hash.startsWith("#token=")) location.reload(); });
+
 const place = document.getElementById("page");
 if (place !== null) {
   const live = new Live();
