@@ -3,10 +3,11 @@
 
 import { mkdirSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { Daemon, open_browser, open_tab, sleep } from "./test/stand.mjs";
+import { Daemon, leave_root, open_browser, open_tab, sleep } from "./test/stand.mjs";
 
 const folder = resolve(process.env["CLEAVE_REPOSITORY"] ?? ".", process.argv[2] ?? "build/pictures");
 mkdirSync(folder, { recursive: true });
+leave_root();
 
 const named = ["resnet50", "bert-large", "llama-lora", "vit-b16", "whisper", "gnn", "unet", "diffusion", "t5-small", "tabular"];
 

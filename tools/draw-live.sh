@@ -7,4 +7,10 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 folder=$(realpath -m "${1:-docs/pictures}")
 shift || true
-exec tools/page.sh --run draw.mjs "$folder" "$@"
+# As root another user draws, who may not write everywhere.
+drawn=$(mktemp -d)
+trap 'rm -r "$drawn"' EXIT
+chmod 777 "$drawn"
+tools/page.sh --run draw.mjs "$drawn" "$@"
+mkdir -p "$folder"
+cp "$drawn"/*.png "$folder"

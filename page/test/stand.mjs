@@ -6,7 +6,7 @@ import { spawn, spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import http from "node:http";
-import { tmpdir } from "node:os";
+import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { chromium } from "playwright-core";
 
@@ -17,6 +17,17 @@ const root = process.env["CLEAVE_REPOSITORY"] ?? new URL("../..", import.meta.ur
 const programs = process.env["CLEAVE_BIN"] ?? join(root, "build/release/bin");
 const built = process.env["CLEAVE_PAGE"] ?? join(root, "page/built");
 const environment = { ...process.env, PATH: `${programs}:${process.env["PATH"]}` };
+
+/** Nobody's page is root's: as root all of this runs as another user, to whom a home is given. */
+export function leave_root() {
+  if (process.getuid() !== 0) return;
+  const nobody = 65534;
+  process.setgroups([]);
+  process.setgid(nobody);
+  process.setuid(nobody);
+  environment.HOME = process.env["HOME"] = mkdtempSync(join(tmpdir(), "cleave-home-"));
+  for (const name of Object.keys(environment)) if (name.startsWith("XDG_")) delete environment[name];
+}
 
 export const browser_path = ["/usr/bin/chromium", "/usr/bin/chromium-browser"].find(existsSync);
 export const daemon_is_there = existsSync(join(programs, "cleaved"));
@@ -105,8 +116,7 @@ export class Daemon {
   /** The address to open, with a token. */
   async page(scope = "act") {
     if (this.own_page) {
-      const words = scope === "act" ? ["page", "--act"] : ["page"];
-      return /http:\S+#token=\S+/.exec(this.cleave(...words))[0];
+      return this.cleave("page", "--scope", scope);
     }
     this.server ??= await serve(this.socket);
     return this.server.address(scope);
@@ -169,7 +179,7 @@ export async function serve(socket, port = 0) {
     address(scope) {
       const token = randomBytes(16).toString("hex");
       const expires_at = new Date(Date.now() + 8 * 3600_000).toISOString();
-      tokens.set(token, { user: "root", uid: process.getuid(), scope, operates: true, expires_at });
+      tokens.set(token, { user: userInfo().username, uid: process.getuid(), scope, operates: true, expires_at });
       return `http://127.0.0.1:${server.address().port}/#token=${token}`;
     },
     /** As if the time were up. */
