@@ -1,6 +1,8 @@
 // Builds the page's own part of a report, built/report.html: one file with its script and its
-// styles inside, and a content security policy that allows nothing else. Cleave's programs are
-// built from built/, so that they need no Node. `node build.mjs FOLDER` builds into another folder.
+// styles inside, and a content security policy that allows nothing else; and the live page, as
+// built/live.html with a script and styles beside it, which the daemon serves. Cleave's programs
+// are built from built/, so that they need no Node. `node build.mjs FOLDER` builds into another
+// folder.
 
 import { createHash } from "node:crypto";
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
@@ -78,7 +80,7 @@ ${licences()}
 /** What built/ was built from: test.sh compares it with what is there. */
 function sources() {
   const files = readdirSync(here, { recursive: true })
-    .filter((file) => /^(src\/.*\.(ts|tsx|css)|build\.mjs|package-lock\.json)$/.test(file))
+    .filter((file) => /^(src\/.*\.(ts|tsx|css|html)|build\.mjs|package-lock\.json)$/.test(file))
     .sort();
   return files
     .map((file) => `${createHash("sha256").update(readFileSync(at(file))).digest("hex")}  ${file}\n`)
@@ -87,4 +89,9 @@ function sources() {
 
 const built = resolve(process.argv[2] ?? at("built").pathname);
 writeFileSync(`${built}/report.html`, page(await bundle("src/report/main.tsx")));
+const live = await bundle("src/live/main.tsx");
+const frame = readFileSync(at("src/live/live.html"), "utf8");
+writeFileSync(`${built}/live.html`, frame.replace("<!--licences-->", () => `<!--\n${licences()}\n-->`));
+writeFileSync(`${built}/live.js`, `${live.script}\n`);
+writeFileSync(`${built}/live.css`, `${live.style}\n`);
 writeFileSync(`${built}/sources.sha256`, sources());

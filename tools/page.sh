@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Builds the page that reports are shown with, from page/, into page/built, which is committed: Cleave is built without
-# Node. Needs Node from 18 on, and npm with its registry.
+# Builds the pages, of reports and of the daemon, from page/ into page/built, which is committed: Cleave is built
+# without Node. Needs Node from 18 on, and npm with its registry.
 #
-#   tools/page.sh           checks the types, runs the tests, builds
-#   tools/page.sh --check   the same, and fails where page/built is not what comes out
+#   tools/page.sh                   takes types from docs/openapi.json, checks them, runs the tests, builds
+#   tools/page.sh --check           the same, and fails where a generated file is not what comes out
+#   tools/page.sh --run FILE ARG... runs page/FILE by Node beside what npm brings: browser tests, drawings
 #
 # Exits with 3 where Node or the registry is missing.
 set -euo pipefail
@@ -13,8 +14,9 @@ check=no
 case "${1:-}" in
   "") ;;
   --check) check=yes ;;
+  --run) check=run ;;
   *)
-    sed -n '2,8s/^# \{0,1\}//p' "../tools/page.sh" >&2
+    sed -n '2,10s/^# \{0,1\}//p' "../tools/page.sh" >&2
     exit 2
     ;;
 esac
@@ -35,9 +37,16 @@ if ! cmp -s package-lock.json "$work/package-lock.installed"; then
     lacking "npm could not fetch its packages: $(tail -n 1 "$work/npm.log")"
   cp package-lock.json "$work/package-lock.installed"
 fi
-committed=$PWD/built built=$PWD/built
+sources=$PWD committed=$PWD/built built=$PWD/built
 [ "$check" = no ] || built=$work/built
+export CLEAVE_REPOSITORY=$PWD/..
 cd "$work"
+if [ "$check" = run ]; then
+  shift
+  exec node "$@"
+fi
+node generate.mjs $([ "$check" = no ] || echo --check)
+[ "$check" = yes ] || cp src/api/*.ts "$sources/src/api/"
 npx --no-install tsc --noEmit
 node test.mjs
 node build.mjs "$built"

@@ -1,7 +1,5 @@
 #include "daemon/threaded_executor.hpp"
 
-#include <pthread.h>
-#include <signal.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -14,6 +12,7 @@
 #include <thread>
 
 #include "base/format.hpp"
+#include "daemon/signals_elsewhere.hpp"
 #include "device/nvml_door.hpp"
 
 namespace cleave {
@@ -147,26 +146,6 @@ class ThreadedExecutor::Lane {
   std::optional<GpuWorker> worker_;
   bool lost_ = false;
 };
-
-namespace {
-
-/// The program's signals are not for the thread that is started meanwhile.
-class SignalsElsewhere {
- public:
-  SignalsElsewhere() {
-    sigset_t all;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~SignalsElsewhere() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsElsewhere(const SignalsElsewhere&) = delete;
-  SignalsElsewhere& operator=(const SignalsElsewhere&) = delete;
-
- private:
-  sigset_t before_{};
-};
-
-}  // namespace
 
 ThreadedExecutor::ThreadedExecutor(std::vector<GpuIdentity> gpus, std::shared_ptr<Outbox> outbox,
                                    std::chrono::milliseconds farewell)

@@ -92,6 +92,26 @@ TEST(DaemonPlans, ALargeJobIsServedThatOnlyACompactionCanServe) {
   EXPECT_TRUE(has(text_of(stand.state() + "/audit.jsonl"), "/v1/plans"));
 }
 
+/// For clients that cannot plan themselves.
+TEST(DaemonPlans, APlanIsPreviewedAndThenCarriedOut) {
+  DaemonStand stand(still());
+  const auto kept = fragment(stand, 2, "--movable");
+  const auto order = stand.ask("POST", "/v1/plans/preview", R"({"kind":"compact"})");
+  ASSERT_TRUE(order) << order.error().text();
+  ASSERT_EQ((*order)["moves"].size(), 1U) << order->dump(1);
+  EXPECT_EQ((*order)["kind"], "compact");
+  EXPECT_GT((*order)["expected_s"], 0);
+  for (const std::int64_t each : kept) EXPECT_EQ(stand.job(each)["attempts"], 1) << "only shown";
+  const auto begun = stand.ask("POST", "/v1/plans", order->dump());
+  ASSERT_TRUE(begun) << begun.error().text();
+  EXPECT_TRUE(stand.wait_until([&] { return stand.get("/v1/plans/1")["state"] == "finished"; }));
+  const auto nothing = stand.ask("POST", "/v1/plans/preview", R"({"kind":"compact"})");
+  ASSERT_TRUE(nothing) << nothing.error().text();
+  EXPECT_TRUE((*nothing)["moves"].empty());
+  for (const char* other : {"", "[]", R"({"kind":"deploy"})", R"({"kind":"compact","x":1})"})
+    EXPECT_FALSE(stand.ask("POST", "/v1/plans/preview", other)) << other;
+}
+
 /// What the simulator makes of the same: two 3g.20gb that serve on and on, one on each GPU where
 /// there were two, and a 7g.40gb of this many seconds that comes when the others have gone.
 struct Simulated {

@@ -251,6 +251,7 @@ TEST(Service, SaysWhatIsWrong) {
       {0, "POST", "/v1/plans/7/cancel", "", 404},
       {0, "GET", "/v1/plans?limit=0", "", 400},
       {0, "POST", "/v1/plans", "[", 400},
+      {0, "POST", "/v1/plans/preview", R"({"kind":"deploy"})", 400},
       {0, "POST", "/v1/plans", R"({"kind":"compact","moves":[]})", 400},
       {0, "POST", "/v1/plans",
        R"({"kind":"compact","moves":[{"wave":1,"job":99,)"
@@ -260,6 +261,7 @@ TEST(Service, SaysWhatIsWrong) {
       {bob, "GET", "/v1/fleet", "", 403},
       {bob, "GET", "/v1/plans", "", 403},
       {bob, "POST", "/v1/plans", "", 403},
+      {bob, "POST", "/v1/plans/preview", "", 403},
       {bob, "POST", "/v1/plans/1/cancel", "", 403},
       {0, "PUT", "/v1/scheduler", "{}", 400},
       {0, "PUT", "/v1/scheduler", "[", 400},

@@ -30,8 +30,8 @@ TEST(Page, WhatIsCommittedIsOfTheseSources) {
   EXPECT_EQ(same.exit_code, 0) << same.out << same.err << "run tools/page.sh";
   const Outcome listed = in_page("cut -c 67- built/sources.sha256 | LC_ALL=C sort");
   const Outcome there = in_page(
-      "{ find src -name '*.ts' -o -name '*.tsx' -o -name '*.css'; echo build.mjs; "
-      "echo package-lock.json; } | LC_ALL=C sort");
+      "{ find src -name '*.ts' -o -name '*.tsx' -o -name '*.css' -o -name '*.html'; "
+      "echo build.mjs; echo package-lock.json; } | LC_ALL=C sort");
   EXPECT_EQ(listed.out, there.out) << "run tools/page.sh";
 }
 
@@ -121,6 +121,15 @@ TEST_F(Browser, ShowsAPlan) {
       fmt::format("cleave plan compact --fleet examples/fleets/scattered.json --report {} --svg {}",
                   file, file));
   EXPECT_EQ(twice.exit_code, 2);
+}
+
+/// The live page, driven against a daemon: page/test/live.test.mjs has the scenes.
+TEST_F(Browser, UsesTheLivePageOfADaemon) {
+  const Outcome used = shell(
+      "CLEAVE_BIN=$(dirname \"$(command -v cleaved)\") timeout 400 "
+      "tools/page.sh --run test/live.test.mjs");
+  if (used.exit_code == 3) GTEST_SKIP() << used.err;
+  EXPECT_EQ(used.exit_code, 0) << used.out << used.err;
 }
 
 /// A workload whose jobs are called as an attacker would call them.

@@ -49,37 +49,47 @@ function axis(words: (value: number) => string, size: number): uPlot.Axis {
 }
 
 export function Chart({ title, x, lines, x_words, y_words, range, logarithmic, height, x_steps }: Props) {
-  const place = useRef<HTMLDivElement>(null);
+  const place = useRef<HTMLDivElement>(null), drawn = useRef<uPlot | null>(null);
+  const latest = useRef({ x_words, y_words, lines, range });
+  latest.current = { x_words, y_words, lines, range };
+  const data = () => [x as number[], ...lines.map((line) => line.values as number[])] as uPlot.AlignedData;
+  const kind = lines.map((line) => `${line.label} ${line.colour} ${line.dash}`).join("|");
   useEffect(() => {
     const element = place.current;
     if (element === null) return;
+    const at = (value: number) => latest.current.x_words(value);
+    const ends = (low: number, high: number): [number, number] => {
+      const [least, most] = latest.current.range ?? [low, high];
+      return [Math.min(least, low), most ?? (high > 0 ? high * 1.05 : 1)];
+    };
     const options: uPlot.Options = {
       width: Math.max(element.clientWidth, 200),
       height: height ?? 200,
       scales: {
         x: logarithmic ? { time: false, distr: 3 } : { time: false },
-        y: range ? { range: (_, low, high) => [Math.min(range[0], low), range[1] ?? Math.max(high, 1e-9) * 1.05] } : {},
+        y: range ? { range: (_, low, high) => ends(low ?? 0, high ?? 1) } : {},
       },
       axes: [
-        { ...axis(x_words, 28), space: 96, ...(x_steps ? { incrs: x_steps } : {}) },
-        axis(y_words, 66),
+        { ...axis(at, 28), space: 96, ...(x_steps ? { incrs: x_steps } : {}) },
+        axis((value) => latest.current.y_words(value), 66),
       ],
       cursor: { drag: { x: true, y: false }, points: { size: 6 } },
       legend: { live: true },
       series: [
-        { label: "at", value: (_, value) => (value === null ? "-" : x_words(value)) },
-        ...lines.map((line): uPlot.Series => ({
+        { label: "at", value: (_, value) => (value === null ? "-" : at(value)) },
+        ...lines.map((line, i): uPlot.Series => ({
           label: line.label,
           stroke: line.colour,
           width: 1.6,
           ...(line.dash ? { dash: line.dash } : {}),
           ...(line.steps && uPlot.paths.stepped ? { paths: uPlot.paths.stepped({ align: 1 }) } : {}),
           points: { show: false },
-          value: (_, value) => (value === null ? "-" : line.words(value)),
+          value: (_, value) => (value === null ? "-" : (latest.current.lines[i] ?? line).words(value)),
         })),
       ],
     };
-    const chart = new uPlot(options, [x as number[], ...lines.map((line) => line.values as number[])], element);
+    const chart = new uPlot(options, data(), element);
+    drawn.current = chart;
     const watch = new ResizeObserver(() =>
       chart.setSize({ width: Math.max(element.clientWidth, 200), height: height ?? 200 }),
     );
@@ -91,8 +101,10 @@ export function Chart({ title, x, lines, x_words, y_words, range, logarithmic, h
       watch.disconnect();
       dark.removeEventListener("change", redraw);
       chart.destroy();
+      drawn.current = null;
     };
-  }, [x, lines, logarithmic, height]);
+  }, [kind, logarithmic, height]);
+  useEffect(() => drawn.current?.setData(data()), [x, lines]);
   return (
     <figure class="chart">
       <figcaption>{title}</figcaption>

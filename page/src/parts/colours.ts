@@ -15,7 +15,10 @@ export function hash(text: string): number {
   return value;
 }
 
+/** A name that begins with a job's number has that of the number: neighbours differ. */
 export function colour_of_job(name: string): string {
+  const number = /^\d+/.exec(name);
+  if (number !== null) return of_jobs[(Number(number[0]) * 7) % of_jobs.length] ?? "#888888";
   return of_jobs[hash(name) % of_jobs.length] ?? "#888888";
 }
 
@@ -25,10 +28,15 @@ export function colour_of_line(place: number): string {
   return of_lines[place % of_lines.length] ?? "#888888";
 }
 
-/** Dark text on light colours, light on dark. */
+/** Dark or light, whichever stands out more (WCAG's contrast of relative luminances). */
 export function text_on(colour: string): string {
-  const part = (at: number) => parseInt(colour.slice(at, at + 2), 16);
-  return part(1) * 0.299 + part(3) * 0.587 + part(5) * 0.114 > 150 ? "#111111" : "#ffffff";
+  const part = (at: number) => {
+    const value = parseInt(colour.slice(at, at + 2), 16) / 255;
+    return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4;
+  };
+  const light = 0.2126 * part(1) + 0.7152 * part(3) + 0.0722 * part(5);
+  // Equal contrast to #111111 and to #ffffff: (light + 0.05)² = 1.05 · 0.0556.
+  return light > 0.1916 ? "#111111" : "#ffffff";
 }
 
 /** From nothing held to all held. */

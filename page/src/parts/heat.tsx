@@ -1,8 +1,9 @@
 // How much of their compute slices groups of GPUs hold over time: of runs with more spans than a
 // timeline can draw.
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { Timeline } from "../report/document";
+import { useCanvas } from "./canvas";
 import { heat, style_of } from "./colours";
 import { time_marks } from "./spans";
 import { percent, time } from "./words";
@@ -10,8 +11,6 @@ import { percent, time } from "./words";
 const name_width = 118, axis_height = 20;
 
 export function Heat({ document, label }: { document: Timeline; label: string }) {
-  const canvas = useRef<HTMLCanvasElement>(null), frame = useRef<HTMLDivElement>(null);
-  const [width, set_width] = useState(800);
   const [told, set_told] = useState("");
   const rows = document.rows ?? [], step = document.step_ms ?? 1;
   const parts = rows.reduce((most, row) => Math.max(most, row.held.length), 1);
@@ -19,21 +18,7 @@ export function Heat({ document, label }: { document: Timeline; label: string })
   const height = rows.length * row_height + axis_height;
   const name = (row: { first: number; last: number }) =>
     row.first === row.last ? `GPU ${row.first}` : `GPUs ${row.first} to ${row.last}`;
-  useEffect(() => {
-    const element = frame.current;
-    if (element === null) return;
-    const watch = new ResizeObserver(() => set_width(Math.max(element.clientWidth, 300)));
-    watch.observe(element);
-    return () => watch.disconnect();
-  }, []);
-  useEffect(() => {
-    const pen = canvas.current?.getContext("2d");
-    if (canvas.current === null || !pen) return;
-    const density = devicePixelRatio || 1;
-    canvas.current.width = width * density;
-    canvas.current.height = height * density;
-    pen.scale(density, density);
-    pen.font = "11px system-ui, sans-serif";
+  const { canvas, frame, width } = useCanvas(height, (pen, width) => {
     const column = (width - name_width) / parts;
     rows.forEach((row, y) => {
       row.held.forEach((share, x) => {
@@ -48,7 +33,7 @@ export function Heat({ document, label }: { document: Timeline; label: string })
     pen.fillStyle = style_of("--text-weak");
     for (const at of time_marks({ from: 0, to: parts * step }, 7))
       pen.fillText(time(at / 1000), name_width + (at / (parts * step)) * (width - name_width), 12);
-  }, [document, width]);
+  }, [document]);
   return (
     <div class="timeline">
       <div class="frame" ref={frame}>

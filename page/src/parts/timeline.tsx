@@ -3,6 +3,7 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Mark, Move, Timeline as Document } from "../report/document";
+import { useCanvas } from "./canvas";
 import { colour_of_job, style_of, text_on } from "./colours";
 import { type Span, type Window, spans_by_gpu, time_marks, within, words_of, zoomed } from "./spans";
 import { time } from "./words";
@@ -51,6 +52,7 @@ class Drawing {
     private layout: Layout,
     private scroll: number,
     private window: Window,
+    private clock: (ms: number) => string,
   ) {}
 
   x(at: number): number {
@@ -156,7 +158,7 @@ class Drawing {
       pen.moveTo(this.x(at), axis_height - 4);
       pen.lineTo(this.x(at), this.height);
       pen.stroke();
-      pen.fillText(time(at / 1000), this.x(at) + 3, axis_height - 8);
+      pen.fillText(this.clock(at), this.x(at) + 3, axis_height - 8);
     }
   }
 
@@ -174,15 +176,17 @@ interface Props {
   document: Document;
   length: number;
   label: string;
+  /** A moment in words; otherwise the time from the beginning. */
+  clock?: (ms: number) => string;
 }
 
-export function Timeline({ document, length, label }: Props) {
-  const canvas = useRef<HTMLCanvasElement>(null), frame = useRef<HTMLDivElement>(null);
+const from_beginning = (ms: number) => time(ms / 1000);
+
+export function Timeline({ document, length, label, clock = from_beginning }: Props) {
   const [window, set_window] = useState<Window>({ from: 0, to: length });
   const [scroll, set_scroll] = useState(0);
   const [chosen, set_chosen] = useState("");
   const [told, set_told] = useState<{ text: string; x: number; y: number } | null>(null);
-  const [width, set_width] = useState(800);
   const spans = useMemo(() => spans_by_gpu(document), [document]);
   const slice = spans.length > 40 ? 5 : spans.length > 8 ? 8 : 13;
   const layout = useMemo(() => laid_out(document, slice), [document, slice]);
@@ -192,26 +196,17 @@ export function Timeline({ document, length, label }: Props) {
     return one === undefined || typeof one === "number" ? `GPU ${gpu}` : one.name;
   };
 
+  // What grows is followed as long as its end is in view.
+  const seen = useRef(length);
   useEffect(() => {
-    const element = frame.current;
-    if (element === null) return;
-    const watch = new ResizeObserver(() => set_width(Math.max(element.clientWidth, 300)));
-    watch.observe(element);
-    return () => watch.disconnect();
-  }, []);
+    const before = seen.current;
+    seen.current = length;
+    if (length > before && window.to >= before)
+      set_window({ from: window.from <= 0 ? 0 : window.from + length - before, to: length });
+  }, [length]);
 
-  const drawing = (pen: CanvasRenderingContext2D) =>
-    new Drawing(pen, width, height, layout, scroll, window);
-
-  const draw = () => {
-    const pen = canvas.current?.getContext("2d");
-    if (canvas.current === null || !pen) return;
-    const density = devicePixelRatio || 1;
-    canvas.current.width = width * density;
-    canvas.current.height = height * density;
-    pen.scale(density, density);
-    pen.font = "11px system-ui, sans-serif";
-    const at = drawing(pen);
+  const { canvas, frame, width } = useCanvas(height, (pen, width) => {
+    const at = new Drawing(pen, width, height, layout, scroll, window, clock);
     const idle = hatched(style_of("--text-weak"));
     spans.forEach((of_gpu, gpu) => {
       if (!at.seen(gpu)) return;
@@ -230,13 +225,7 @@ export function Timeline({ document, length, label }: Props) {
     });
     pen.fillStyle = style_of("--page");
     pen.fillRect(0, 0, name_width, axis_height);
-  };
-  useEffect(draw, [window, scroll, chosen, width, document]);
-  useEffect(() => {
-    const dark = matchMedia("(prefers-color-scheme: dark)");
-    dark.addEventListener("change", draw);
-    return () => dark.removeEventListener("change", draw);
-  });
+  }, [window, scroll, chosen, document]);
 
   const moment_at = (x: number) =>
     window.from + ((x - name_width) / (width - name_width)) * (window.to - window.from);
@@ -276,7 +265,7 @@ export function Timeline({ document, length, label }: Props) {
       span === null
         ? null
         : {
-            text: `${words_of(span)}, ${name_of(span.gpu)}, from ${time(span.begin / 1000)} for ${time((span.end - span.begin) / 1000)}`,
+            text: `${words_of(span)}, ${name_of(span.gpu)}, from ${clock(span.begin)} for ${time((span.end - span.begin) / 1000)}`,
             x: Math.min(x + 12, width - 260),
             y: y + 14,
           },
@@ -356,7 +345,7 @@ export function Timeline({ document, length, label }: Props) {
       <datalist id="jobs-of-timeline">
         {(document.jobs ?? []).slice(0, 2000).map((job) => <option key={job} value={job} />)}
       </datalist>
-      <AsTable spans={spans} window={window} chosen={chosen} name_of={name_of} />
+      <AsTable spans={spans} window={window} chosen={chosen} name_of={name_of} clock={clock} />
     </div>
   );
 }
@@ -381,9 +370,9 @@ function Legend() {
 }
 
 /** The same for those who do not see the drawing. */
-function AsTable(props: { spans: Span[][]; window: Window; chosen: string; name_of: (gpu: number) => string }) {
+function AsTable(props: { spans: Span[][]; window: Window; chosen: string; name_of: (gpu: number) => string; clock: (ms: number) => string }) {
   const [open, set_open] = useState(false);
-  const { spans, window, chosen, name_of } = props;
+  const { spans, window, chosen, name_of, clock } = props;
   const most = 200;
   const shown = !open
     ? []
@@ -402,7 +391,7 @@ function AsTable(props: { spans: Span[][]; window: Window; chosen: string; name_
           <tbody>
             {shown.slice(0, most).map((span, i) => (
               <tr key={i}>
-                <td>{time(span.begin / 1000)}</td>
+                <td>{clock(span.begin)}</td>
                 <td>{time((span.end - span.begin) / 1000)}</td>
                 <td>{name_of(span.gpu)}</td>
                 <td>{words_of(span)}</td>

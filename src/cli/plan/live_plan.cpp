@@ -1,7 +1,6 @@
 #include "cli/plan/live_plan.hpp"
 
 #include <algorithm>
-#include <map>
 #include <set>
 
 #include "base/format.hpp"
@@ -9,7 +8,7 @@
 #include "base/terminal_text.hpp"
 #include "base/text.hpp"
 #include "cli/table.hpp"
-#include "planner/planned_moves.hpp"
+#include "planner/plan_order.hpp"
 
 namespace cleave::cli {
 
@@ -52,41 +51,17 @@ std::vector<std::string> freed_by(const PlanProblem& problem, const Plan& plan) 
   return freed;
 }
 
-/// How long a plan is expected to take, and of what that is made up.
-struct ExpectedTime {
-  Duration changes{}, saving{}, starting{};
-  [[nodiscard]] Duration all() const { return changes + saving + starting; }
-};
-
-Duration scaled(Duration time, const std::optional<ApiChangeTimes>& seen) {
-  return seen ? std::chrono::duration_cast<Duration>(time * seen->factor) : time;
-}
-
-/// Waves follow one another; the jobs of a wave save their work and start at the same time. How
-/// long it takes to fill a job's memory is in the time of its start.
-ExpectedTime expected_time(const PlanProblem& problem, const Plan& plan, const PlanOrder& order,
-                           const LiveState& state) {
-  ExpectedTime time;
-  for (const WaveCost& wave : cost_of(problem, plan.moves.waves))
-    time.changes += scaled(wave.make_room + wave.clean_up, state.fleet.destroys) +
-                    scaled(wave.create, state.fleet.creates);
-  std::map<std::int64_t, std::pair<Duration, Duration>> waves;
-  for (const PlannedMove& move : order.moves) {
-    const ApiFleetWork* work = work_of(state, move.job);
-    if (work == nullptr) continue;
-    auto& [saves, starts] = waves[move.wave];
-    if (saves_first(*work)) saves = std::max(saves, work->saves);
-    starts = std::max(starts, work->starts);
-  }
-  for (const auto& [wave, longest] : waves) {
-    time.saving += longest.first;
-    time.starting += longest.second;
-  }
-  return time;
+NodeTimes times_of(const ApiFleet& fleet) {
+  NodeTimes times;
+  for (const ApiFleetWork& work : fleet.work)
+    times.jobs.push_back({work.job, saves_first(work), work.saves, work.starts});
+  if (fleet.creates) times.creates = fleet.creates->factor;
+  if (fleet.destroys) times.destroys = fleet.destroys->factor;
+  return times;
 }
 
 /// "0.4 s to change instances, 2 s for jobs to start, and at most 30 s to save their work"
-std::string in_words(const ExpectedTime& time, const ApiFleet& fleet) {
+std::string in_words(const PlanTime& time, const ApiFleet& fleet) {
   const auto seen = fleet.creates ? fleet.creates : fleet.destroys;
   return fmt::format(
       "{}: {} to change instances ({}), {} for jobs to start as they did before{}",
@@ -129,17 +104,8 @@ Result<PlanOrder> order_of(const PlanProblem& problem, const Plan& plan, const L
     const auto found = std::ranges::find(state.fleet.gpus, gpu.name, &ApiFleetGpu::name);
     uuids.push_back(found == state.fleet.gpus.end() ? "" : found->uuid);
   }
-  auto moves = planned_moves(problem, plan.moves, uuids);
-  if (!moves) return std::unexpected(moves.error());
-  if (std::ssize(*moves) > most_moves)
-    return fail(ErrorKind::infeasible, "the plan",
-                fmt::format("it has {} moves, and {} at most are carried out at a time",
-                            moves->size(), most_moves),
-                fmt::format("plan with --max-migrations {}", most_moves / 2));
-  PlanOrder order;
-  order.kind = kind;
-  order.moves = std::move(*moves);
-  order.expected = expected_time(problem, plan, order, state).all();
+  auto order = plan_order(problem, plan, uuids, times_of(state.fleet));
+  if (order) order->kind = kind;
   return order;
 }
 
@@ -160,7 +126,7 @@ std::string order_for_people(const PlanProblem& problem, const Plan& plan, const
   return fmt::format(
       "\n{}\nFreed: {}\nExpected time: {}.\nNothing has been changed yet.{}\n", table.text(),
       freed.empty() ? "no GPU" : fmt::format("{}", fmt::join(freed, ", ")),
-      in_words(expected_time(problem, plan, order, state), state.fleet),
+      in_words(expected_time(problem, plan, order.moves, times_of(state.fleet)), state.fleet),
       file.empty() ? " With -o FILE the plan is kept, and `cleave apply FILE` carries it out."
                    : fmt::format(" `cleave apply {}` carries it out.", visible(file)));
 }

@@ -57,6 +57,7 @@ std::span<const Service::Route> Service::table() {
       {{"GET", "/v1/scheduler", everyone}, &Service::show_scheduler},
       {{"PUT", "/v1/scheduler", operators}, &Service::choose_scheduler},
       {{"GET", "/v1/fleet", operators}, &Service::show_fleet},
+      {{"POST", "/v1/plans/preview", operators}, &Service::preview_plan},
       {{"POST", "/v1/plans", operators}, &Service::begin_plan},
       {{"GET", "/v1/plans", operators}, &Service::list_plans},
       {{"GET", "/v1/plans/{plan}", operators}, &Service::show_plan},

@@ -114,6 +114,7 @@ class Service {
   void openapi(const ApiCallPtr& call);
   // service_plans.cpp
   void show_fleet(const ApiCallPtr& call);
+  void preview_plan(const ApiCallPtr& call);
   void begin_plan(const ApiCallPtr& call);
   void list_plans(const ApiCallPtr& call);
   void show_plan(const ApiCallPtr& call);
@@ -209,7 +210,8 @@ class Service {
   // fewer than there are.
   std::map<std::uint32_t, std::size_t> held_;
   Duration counted_{};
-  std::optional<OnlyUser> only_;  // the one user with jobs, proven by an unfinished one
+  std::weak_ptr<class PlanPreview> preview_;  // the latest
+  std::optional<OnlyUser> only_;              // the one user with jobs, proven by an unfinished one
   std::vector<Waiting> waiting_;
 };
 

@@ -1,10 +1,12 @@
 // Plans: what may be planned with, and those that the daemon carries out. Planning itself is the
-// client's: it may take a minute, and no step of the loop waits for it.
+// client's, or that of a thread for clients that cannot: it may take a minute, and no step of the
+// loop waits for it.
 
 #include "api/plan_documents.hpp"
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
+#include "daemon/service/plan_preview.hpp"
 #include "daemon/service/service.hpp"
 
 namespace cleave {
@@ -12,12 +14,30 @@ namespace cleave {
 namespace {
 
 constexpr std::int64_t most_listed = 1000, usually_listed = 100;
+constexpr std::chrono::seconds longest_preview{50};
 
 std::optional<std::int64_t> plan_meant(const ApiCallPtr& call) {
   const auto number = parse_integer(call->parts[0]);
   if (number && *number > 0) return number;
   call->no_such("plan", call->parts[0], "`cleave plans` shows those there are");
   return std::nullopt;
+}
+
+/// Kinds of which a plan needs nothing but the fleet.
+constexpr ProblemKind previewed[] = {ProblemKind::compact, ProblemKind::reconfigure,
+                                     ProblemKind::joint};
+
+/// {"kind": "compact"}
+Result<ProblemKind> kind_to_preview(const std::string& body) {
+  const auto document = parse_json(body, "preview");
+  if (!document) return std::unexpected(document.error());
+  const bool has_kind = document->is_object() && document->size() == 1 &&
+                        document->contains("kind") && (*document)["kind"].is_string();
+  const std::string kind = has_kind ? (*document)["kind"].get<std::string>() : "";
+  for (const ProblemKind each : previewed)
+    if (name(each) == kind) return each;
+  return fail(ErrorKind::bad_input, "preview", "it does not say what for",
+              R"(send {"kind": "compact"}, or "reconfigure" or "joint")");
 }
 
 }  // namespace
@@ -40,6 +60,33 @@ void Service::show_fleet(const ApiCallPtr& call) {
   fleet.creates = times(InstanceChange::create);
   fleet.destroys = times(InstanceChange::destroy);
   call->reply(200, to_json(fleet, live.fleet));
+}
+
+void Service::preview_plan(const ApiCallPtr& call) {
+  if (!call->query_is_fine()) return;
+  const auto kind = kind_to_preview(call->request.body);
+  if (!kind) return call->refuse(kind.error());
+  if (const auto other = preview_.lock(); other && !other->order())
+    return call->refuse(Error{ErrorKind::infeasible, "", "another plan is being made",
+                              "ask again in half a minute"},
+                        409);
+  const auto preview = PlanPreview::begin(doors_.control.live_fleet(), *kind);
+  if (!preview) return call->refuse(preview.error(), 503);
+  preview_ = *preview;
+  wait({call, doors_.now().steady + longest_preview, false,
+        [call, preview = *preview](bool time_is_up) {
+          const auto order = preview->order();
+          if (!order && !time_is_up) return false;
+          if (!order)
+            call->refuse(Error{ErrorKind::infeasible, "the plan", "it takes too long to be made",
+                               "`cleave plan compact --live` may take longer"},
+                         503);
+          else if (!*order)
+            call->refuse(order->error());
+          else
+            call->reply(200, to_json(**order));
+          return true;
+        }});
 }
 
 void Service::begin_plan(const ApiCallPtr& call) {
