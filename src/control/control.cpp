@@ -352,10 +352,9 @@ void Control::wait_for_store(Moment now) {
   parts_->book.request({}, [] {});
 }
 
-Result<void> Control::cancel(JobNumber job, const std::string& by, Moment now, CancelGrace grace) {
+void Control::cancel(std::span<const Cancellation> jobs, const std::string& by, Moment now) {
   parts_->advance(now);
-  parts_->users.cancel(job, by, grace);
-  return {};
+  parts_->users.cancel(jobs, by);
 }
 
 Result<Purged> Control::purge(std::span<const JobNumber> jobs, bool only_say, Moment now) {

@@ -13,6 +13,7 @@
 #include "control/gpu_executor.hpp"
 #include "control/job_record.hpp"
 #include "control/node/change_times.hpp"
+#include "control/settings.hpp"
 #include "model/fleet_file.hpp"
 #include "model/live_plan.hpp"
 
@@ -51,6 +52,12 @@ struct RequestAnswer {
 /// What forgetting jobs did, or would do.
 struct Purged {
   std::vector<JobNumber> jobs;
+/// A job that is to end, and how soon.
+struct Cancellation {
+  JobNumber job = 0;
+  CancelGrace grace = CancelGrace::of_job;
+};
+
   std::int64_t bytes = 0;
 };
 

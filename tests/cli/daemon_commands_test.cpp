@@ -473,7 +473,7 @@ TEST(JobsByName, AreFoundWhereJustOneLivesUnderIt) {
   says(world.run("show 0"), 2, {"begin at 1"});
   EXPECT_EQ(world.run("cancel one").out, "job 1 was cancelled\n");
   says(world.run("cancel one 2"), 2, {"no unfinished job is called 'one'"});
-  EXPECT_TRUE(world.daemon().was_asked("POST /v1/jobs/2/cancel"))
+  EXPECT_TRUE(world.daemon().was_asked("POST /v1/cancellations"))
       << "the others are ended all the same";
 }
 
@@ -494,7 +494,7 @@ TEST(Cancel, TakesRangesStatesAndNames) {
   EXPECT_EQ(meant("--name 'train-*'"), "would cancel 2 1 3\n");
   EXPECT_EQ(meant("--name 'train-*' --state running"), "would cancel 1 3\n");
   EXPECT_EQ(meant("--all"), "would cancel 2 4 6 8 1 3 7\n");
-  EXPECT_FALSE(world.daemon().was_asked("POST /v1/jobs/2/cancel")) << "they were only named";
+  EXPECT_FALSE(world.daemon().was_asked("POST /v1/cancellations")) << "they were only named";
   says(world.run("cancel 20-30"), 2, {"none of your unfinished jobs is in 20-30"});
   says(world.run("cancel --name 'no*'"), 2, {"none of your unfinished jobs is like that"});
   says(world.run("cancel --dry-run nosuch"), 2, {"no unfinished job is called 'nosuch'"});
@@ -517,6 +517,7 @@ TEST(Show, TellsEveryInstanceAndWhyItWasLeft) {
   job.history = {
       {1, ApiPlace{"GPU-x", 1, "MIG-a", "1g.5gb", 3}, job.submitted_at, job.submitted_at,
        job.submitted_at, "early-restart", "would have run out at iteration 40", 143, MiB{4000}},
+  EXPECT_EQ(Json::parse(world.last_body())["jobs"], Json::array({2}));
       {2, ApiPlace{"GPU-x", 1, "MIG-b", "2g.10gb", 0}, job.submitted_at, {}, {}, "", "", {}, {}}};
   world.put(job);
   const Outcome told = world.run("show 7");

@@ -161,6 +161,48 @@ TEST(Service, ServesEveryRoute) {
   EXPECT_TRUE(cancelled["state"] == "stopping" || cancelled["state"] == "cancelled") << cancelled;
 }
 
+TEST(Service, CancelsManyJobsInOneWrite) {
+  ServiceStand stand;
+  ServiceSettings settings{"", true, "laws"};
+  stand.service().set_settings(settings);
+  stand.jobs().plan({1, 1}, runs_for(milliseconds(10)));
+  stand.jobs().plan({2, 1}, runs_for(std::chrono::hours(1)));
+  stand.ask(ada(), "POST", "/v1/jobs", plain_job);
+  EXPECT_EQ(stand.ask(ada(), "GET", "/v1/jobs/1/wait?timeout_s=20").json()["state"], "finished");
+  stand.ask(ada(), "POST", "/v1/jobs", plain_job);
+  stand.run(milliseconds(500));
+  stand.ask(0, "POST", "/v1/pause");
+  Json many = Json::parse(plain_job);
+  many["array"] = "1-500";
+  ASSERT_EQ(stand.ask(ada(), "POST", "/v1/jobs", many.dump()).response->status, 201);
+  const auto cancel = [&](std::uint32_t uid, const Json& jobs) {
+    return stand.ask(uid, "POST", "/v1/cancellations", Json{{"jobs", jobs}}.dump());
+  };
+  Json all = Json::array({9999, 1});
+  for (int job = 2; job <= 502; ++job) all.push_back(job);
+  const std::size_t writes = stand.disk().writes();
+  const Json answer = cancel(ada(), all).json();
+  EXPECT_LE(stand.disk().writes(), writes + 3) << "what ends is a write of its own";
+  ASSERT_EQ(answer["jobs"].size(), 502U);
+  EXPECT_EQ(answer["jobs"][0]["state"], "finished") << "as it ended";
+  EXPECT_EQ(answer["jobs"][1]["id"], 2) << "in the order asked for";
+  EXPECT_EQ(answer["jobs"][1]["state"], "stopping");
+  EXPECT_EQ(answer["jobs"][2]["state"], "cancelled");
+  ASSERT_EQ(answer["refused"].size(), 1U);
+  EXPECT_EQ(answer["refused"][0]["job"], 9999);
+  EXPECT_EQ(answer["refused"][0]["error"]["message"], "there is no job 9999");
+  EXPECT_NE(stand.audit().find("502 jobs, 1 refused"), std::string::npos);
+  EXPECT_EQ(stand.ask(ada(), "GET", "/v1/jobs?state=queued").json()["jobs"].size(), 0U);
+  for (const Json& wrong : {Json::array(), Json::array({0}), Json::array({2, 1, 2})})
+    EXPECT_EQ(cancel(ada(), wrong).response->status, 400) << wrong;
+  stand.disk().fail_reads(1);
+  EXPECT_EQ(cancel(ada(), {1}).response->status, 503);
+  if (::geteuid() == 0) {
+    EXPECT_EQ(cancel(bob, {1}).json()["refused"].size(), 1U) << "another user's";
+    EXPECT_EQ(cancel(0, {1}).json()["jobs"].size(), 1U);
+  }
+}
+
 TEST(Service, PurgesEndedJobsOfTheUserWhoAsks) {
   ServiceStand stand;
   for (std::int64_t job = 1; job <= 30; ++job)

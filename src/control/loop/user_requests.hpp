@@ -38,7 +38,7 @@ class UserRequests {
   [[nodiscard]] Result<std::optional<KeyedJob>> submitted_with(std::uint32_t uid,
                                                                const std::string& key) const;
   [[nodiscard]] Result<std::vector<JobNumber>> submit(std::span<const NewJob> jobs);
-  void cancel(JobNumber job, const std::string& by, CancelGrace grace);
+  void cancel(std::span<const Cancellation> jobs, const std::string& by);
   [[nodiscard]] Result<void> drain(GpuId gpu, bool drained);
   void pause(bool paused);
   [[nodiscard]] Result<void> set_scheduler(const std::string& text);
@@ -70,6 +70,8 @@ class UserRequests {
   void enter_job(std::vector<JobRecord> processes);
   void enter_jobs(std::vector<std::vector<JobRecord>> jobs);
   void enter_drained(GpuId gpu, bool drained);
+  [[nodiscard]] std::optional<Duration> most_grace(CancelGrace grace) const;
+  [[nodiscard]] std::vector<JobKey> attempts_of(JobNumber number) const;
   [[nodiscard]] bool stop_though_unwritten(const UserRequest& request);
 
   const Clock& clock_;

@@ -43,6 +43,7 @@ std::span<const Service::Route> Service::table() {
       {{"GET", "/v1/jobs/{job}", everyone}, &Service::show_job},
       {{"GET", "/v1/jobs/{job}/wait", everyone}, &Service::wait_for_job},
       {{"POST", "/v1/jobs/{job}/cancel", everyone}, &Service::cancel_job},
+      {{"POST", "/v1/cancellations", everyone}, &Service::cancel_several},
       {{"POST", "/v1/jobs/{job}/purge", everyone}, &Service::purge_job},
       {{"GET", "/v1/jobs/{job}/logs", everyone}, &Service::logs},
       {{"POST", "/v1/purge", everyone}, &Service::purge},
