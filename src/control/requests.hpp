@@ -111,3 +111,4 @@ struct GpuStatus {
 };
 
 }  // namespace cleave
+    std::optional<double> activity = {};  // of the processors there, as last counted: 0 to 1

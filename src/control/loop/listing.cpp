@@ -294,7 +294,8 @@ std::vector<GpuStatus> Listing::gpus() const {
     for (const JobKey& key : keys)
       if (const LiveJob* job = node_.find(key.job))
         all[index(place.gpu)].jobs.push_back(
-            {job->attempts.at(key.attempt).record.device, {job->record.job(), key.attempt}});
+            {attempt.record.device, {job->record.job(), key.attempt}, attempt.activity});
+      }
   return all;
 }
 
