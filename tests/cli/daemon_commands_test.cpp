@@ -393,6 +393,26 @@ TEST(Ps, HasADashForAJobThatAsksForNothing) {
   EXPECT_EQ(table.out.find("nothing"), std::string::npos) << table.out;
 }
 
+TEST(Ps, HasOneUnitOfMemoryForWhatJobsAskForAndHold) {
+  StubWorld world;
+  ApiJob small = job_of(7, "queued");
+  small.asked = small.asks_now = "4096 MiB";
+  small.memory = MiB{100};
+  small.reason = "it waits until 9216 MiB are free";
+  world.put(small);
+  ApiJob large = job_of(8, "queued");
+  large.asks_now = "4096 MiB, found to need 9985 MiB";
+  large.memory = MiB{4096};
+  world.put(large);
+  const std::string table = world.run("ps").out;
+  for (const char* part : {"4 GiB, found to need 9.8 GiB", "0.098 GiB  4 GiB ", "4.0 GiB",
+                           "it waits until 9 GiB are free"})
+    EXPECT_NE(table.find(part), std::string::npos) << part << "\n" << table;
+  EXPECT_EQ(table.find("MiB"), std::string::npos) << table;
+  EXPECT_EQ(document(world.run("ps --json"))["jobs"][1]["asks_now"], "4096 MiB") << "exact";
+  says(world.run("show 7"), 0, {"asked for    4 GiB\n", "it waits until 9 GiB are free"});
+}
+
 TEST(Ps, TellsTroublesBesideTheJobs) {
   StubWorld world;
   world.answers("GET /v1/status", {200,
@@ -475,6 +495,7 @@ TEST(JobsByName, AreFoundWhereJustOneLivesUnderIt) {
   says(world.run("cancel one 2"), 2, {"no unfinished job is called 'one'"});
   EXPECT_TRUE(world.daemon().was_asked("POST /v1/cancellations"))
       << "the others are ended all the same";
+  EXPECT_EQ(Json::parse(world.last_body())["jobs"], Json::array({2}));
 }
 
 TEST(Cancel, TakesRangesStatesAndNames) {
@@ -517,7 +538,6 @@ TEST(Show, TellsEveryInstanceAndWhyItWasLeft) {
   job.history = {
       {1, ApiPlace{"GPU-x", 1, "MIG-a", "1g.5gb", 3}, job.submitted_at, job.submitted_at,
        job.submitted_at, "early-restart", "would have run out at iteration 40", 143, MiB{4000}},
-  EXPECT_EQ(Json::parse(world.last_body())["jobs"], Json::array({2}));
       {2, ApiPlace{"GPU-x", 1, "MIG-b", "2g.10gb", 0}, job.submitted_at, {}, {}, "", "", {}, {}}};
   world.put(job);
   const Outcome told = world.run("show 7");
