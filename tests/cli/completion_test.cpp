@@ -112,6 +112,24 @@ std::vector<std::string> pages() {
   return commands;
 }
 
+TEST(Man, ListsCommandsInTheGroupsOfTheHelp) {
+  const std::string page = shell("cleave man").out;
+  const std::regex heading("\n([A-Z][A-Za-z ]+):\n");
+  const std::string help = shell("cleave --help").out;
+  std::size_t groups = 0, before = 0;
+  for (std::sregex_iterator at(help.begin(), help.end(), heading), end; at != end; ++at) {
+    const std::size_t found = page.find(fmt::format("\n.SS {}\n", (*at)[1].str()));
+    if (found == std::string::npos) continue;  // the options
+    ++groups;
+    EXPECT_GT(found, before);
+    before = found;
+  }
+  EXPECT_EQ(groups, 7U) << page;
+  EXPECT_LT(page.find(".SS Jobs\n"), page.find("\\fBsubmit\\fR"));
+  EXPECT_LT(page.find("\\fBsubmit\\fR"), page.find(".SS GPUs and instances\n"));
+  EXPECT_EQ(shell("cleave man plan").out.find("\n.SS "), std::string::npos) << "one group";
+}
+
 TEST(Man, HasAPageForEachCommandWithEveryOptionOfItsHelp) {
   const auto all = pages();
   EXPECT_GT(all.size(), 50U);
