@@ -342,9 +342,10 @@ Result<JobNumber> Control::submit(const NewJob& job, Moment now) {
   return numbers->front();
 }
 
-Result<std::vector<JobNumber>> Control::submit(std::span<const NewJob> jobs, Moment now) {
+Result<std::vector<JobNumber>> Control::submit(std::span<const NewJob> jobs, Moment now,
+                                               std::int64_t at_once) {
   parts_->advance(now);
-  return parts_->users.submit(jobs);
+  return parts_->users.submit(jobs, at_once);
 }
 
 void Control::wait_for_store(Moment now) {

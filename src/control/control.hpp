@@ -88,7 +88,9 @@ class Control {
   [[nodiscard]] Result<JobNumber> submit(const NewJob& job, Moment now);
   /// All of them or none, each with the jobs of its array; the numbers are those of numbers_from.
   /// Of several the place of an error begins with "submission 2: ", for the second.
-  [[nodiscard]] Result<std::vector<JobNumber>> submit(std::span<const NewJob> jobs, Moment now);
+  /// `at_once`: how many of them may run at a time; 0: all.
+  [[nodiscard]] Result<std::vector<JobNumber>> submit(std::span<const NewJob> jobs, Moment now,
+                                                      std::int64_t at_once = 0);
   /// Asks for nothing: it is answered when the requests before it are.
   void wait_for_store(Moment now);
   /// Stops them where they run, in one request; one that is being stopped already, after no longer

@@ -413,6 +413,28 @@ TEST(Ps, HasOneUnitOfMemoryForWhatJobsAskForAndHold) {
   says(world.run("show 7"), 0, {"asked for    4 GiB\n", "it waits until 9 GiB are free"});
 }
 
+TEST(Submit, LinesOfAFileMayWaitForOneAnother) {
+  StubWorld world;
+  world.answers("POST /v1/submissions", {201, R"({"jobs": [20, 21]})", {}, false, {}, {}});
+  const auto file = [&](const std::string& text) {
+    return "submit --at-once 2 --file " + world.scratch().write("jobs.jsonl", text);
+  };
+  const std::string first = R"({"id": "a", "command": "true"})";
+  const Outcome taken =
+      world.run(file(first + "\n" + R"({"command": "true", "after": ["ok:a", "any:9"]})"));
+  says(taken, 0, {"2 jobs, 20 to 21"});
+  const Json sent = Json::parse(world.last_body());
+  EXPECT_EQ(sent["at_once"], 2);
+  EXPECT_EQ(sent["submissions"][1]["after"], Json::array({"any:9", "ok:#1"}));
+  says(world.run(file(first + "\n" + R"({"command": "true", "after": ["ok:b"]})")), 2,
+       {"jobs.jsonl:2: after", "'b'"});
+  says(world.run(file(R"({"id": "a", "command": "true", "after": ["ok:b"]})"
+                      "\n"
+                      R"({"id": "b", "command": "true", "after": ["ok:a"]})")),
+       2, {"jobs.jsonl:1: after: it waits for line 2, which waits for it again"});
+  says(world.run("submit --at-once 2 -- true"), 2, {"--at-once"});
+}
+
 TEST(Ps, TellsTroublesBesideTheJobs) {
   StubWorld world;
   world.answers("GET /v1/status", {200,

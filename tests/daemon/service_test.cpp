@@ -821,12 +821,20 @@ TEST(Service, SeveralSubmissionsAreTakenTogether) {
   refused(Json::array({one, {{"memory_mib", 0}}}), 400, "submission 2: memory_mib");
   refused(Json::array({one, {{"profile", "7g.80gb"}}}), 409, "submission 2: the request");
   refused(Json::array({one, one, one}), 429, "the queue");
+  refused(Json::array({one, {{"after", {"ok:#3"}}}}), 400, "submission 2: after");
+  refused(Json::array({one, {{"after", {"soon:#1"}}}}), 400, "submission 2: after");
+  refused(Json::array({{{"after", {"ok:#2"}}}, {{"after", {"any:#1"}}}}), 400,
+          "submission 1: after");
   refused(Json::array(), 400, "submissions");
   refused(Json::array({one, 5}), 400, "submissions: submissions[1]");
   if (::geteuid() == 0)
     refused(Json::array({one, {{"priority", 3}}}), 403, "submission 2: priority");
   EXPECT_EQ(stand.ask(bob, "GET", "/v1/jobs").json()["jobs"].size(), 4U) << "none of these";
-  EXPECT_EQ(stand.ask(bob, "POST", "/v1/jobs", plain_job).json()["id"], 5);
+  const Json linked{{"submissions", {one, {{"after", {"ok:#1", "any:4"}}}}},
+                    {"common", Json::parse(plain_job)},
+                    {"at_once", 1}};
+  EXPECT_EQ(stand.ask(bob, "POST", "/v1/submissions", linked.dump()).response->status, 201);
+  EXPECT_EQ(stand.ask(bob, "GET", "/v1/jobs/6").json()["after"], Json::array({"any:4", "ok:5"}));
 }
 
 TEST(Service, OneThatIsSentTwiceBeforeItIsWrittenIsTakenOnce) {

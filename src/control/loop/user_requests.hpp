@@ -37,7 +37,8 @@ class UserRequests {
 
   [[nodiscard]] Result<std::optional<KeyedJob>> submitted_with(std::uint32_t uid,
                                                                const std::string& key) const;
-  [[nodiscard]] Result<std::vector<JobNumber>> submit(std::span<const NewJob> jobs);
+  [[nodiscard]] Result<std::vector<JobNumber>> submit(std::span<const NewJob> jobs,
+                                                      std::int64_t at_once = 0);
   void cancel(std::span<const Cancellation> jobs, const std::string& by);
   [[nodiscard]] Result<void> drain(GpuId gpu, bool drained);
   void pause(bool paused);
@@ -67,7 +68,8 @@ class UserRequests {
   [[nodiscard]] const std::string& work_out_impossible(const Request& request);
   void choose_size(JobSpec& spec, std::uint32_t uid);
   [[nodiscard]] Result<void> fit_kernel(JobSpec& spec) const;
-  void enter_job(std::vector<JobRecord> processes);
+  void enter_node(std::vector<JobRecord> processes);
+  void begin_to_wait(JobNumber number);
   void enter_jobs(std::vector<std::vector<JobRecord>> jobs);
   void enter_drained(GpuId gpu, bool drained);
   [[nodiscard]] std::optional<Duration> most_grace(CancelGrace grace) const;
