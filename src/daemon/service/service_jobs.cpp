@@ -201,12 +201,13 @@ std::optional<std::optional<std::uint32_t>> Service::user_meant(
     else
       uid = call->operates ? UserBook::uid_of(*user) : std::nullopt;  // others do not look up
     if (!uid && call->operates) {
-      call->no_such("user", *user);
+      call->no_such("user", *user, "`getent passwd` lists the users of this machine");
       return std::nullopt;
     }
   }
   if (!call->operates && uid != call->request.peer.uid) {
-    call->refuse(Error{ErrorKind::infeasible, "query: user", "only operators see others' jobs", ""},
+    call->refuse(Error{ErrorKind::infeasible, "query: user", "only operators see others' jobs",
+                       "leave the user out for your own"},
                  403);
     return std::nullopt;
   }
@@ -246,7 +247,8 @@ std::optional<JobQuery> Service::job_query(const ApiCallPtr& call) {
     query.state = parse_job_state(*state);
     if (!query.state) {
       call->refuse(Error{ErrorKind::bad_input, "query: state",
-                         fmt::format("there is no state '{}'", shown(*state)), ""});
+                         fmt::format("there is no state '{}'", shown(*state)),
+                         fmt::format("the states are {}", fmt::join(job_state_names, ", "))});
       return std::nullopt;
     }
     if (is_final(*query.state)) query.final_too = true;
@@ -384,10 +386,12 @@ void Service::logs(const ApiCallPtr& call) {
   const auto job = find_job(call);
   if (!job) return;
   if (query.rank >= job->processes() * job->replicas())
-    return call->no_such("process", fmt::format("{} of job {}", query.rank, job->number));
+    return call->no_such("process", fmt::format("{} of job {}", query.rank, job->number),
+                         "`cleave show` lists the processes of a job");
   // Replicas are started again each for itself.
   if (query.attempt && !job->is_replica() && *query.attempt > job->attempts)
-    return call->no_such("attempt", fmt::format("{} of job {}", *query.attempt, job->number));
+    return call->no_such("attempt", fmt::format("{} of job {}", *query.attempt, job->number),
+                         "`cleave show` lists the attempts of a job");
   query.job = job->number;
   // Up to a mebibyte is read at once.
   in_pieces(call, [this, call, query, until = doors_.now().steady + std::chrono::seconds(seconds)] {
