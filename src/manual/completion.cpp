@@ -46,10 +46,12 @@ std::vector<std::string> words_at(const CommandNode& node, NamesFor names_for) {
 }
 
 /// The lines `"cleave plan"|"cleave plan deploy"` of a case: every command but the program itself.
+/// A program without commands has its own name, which no path with a word behind it equals.
 std::string known_paths(const std::vector<const CommandNode*>& nodes, const char* between) {
   std::vector<std::string> paths;
   for (const CommandNode* node : nodes)
     if (node != nodes.front()) paths.push_back(fmt::format("'{}'", node->path));
+  if (paths.empty()) paths.push_back(fmt::format("'{}'", nodes.front()->path));
   return fmt::format("{}", fmt::join(paths, between));
 }
 
