@@ -17,6 +17,10 @@ const ratio_words = (ratio: Ratio | null | undefined) =>
 const name_of = (of: { scheduler: string; layout: string | null }) =>
   of.layout === null ? of.scheduler : `${of.layout}${of.scheduler.endsWith("backfill=easy") ? " with backfill" : ""}`;
 
+/** The only fixed layout of a table, whose layout is said elsewhere. */
+const short_name = (of: Candidate) =>
+  of.layout === null ? of.scheduler : `best fixed layout${of.scheduler.endsWith("backfill=easy") ? " with backfill" : ""}`;
+
 type Ran = Candidate & { draws: Draw[] };
 const ran = (candidate: Candidate): candidate is Ran => candidate.draws !== undefined;
 
@@ -32,7 +36,7 @@ function Spread({ values, words }: { values: number[]; words: (value: number) =>
   return <td>{words(median)}{low === high ? null : <small>{words(low)} to<br />{words(high)}</small>}</td>;
 }
 
-function Rows({ candidates, caption }: { candidates: Ran[]; caption: string }) {
+function Rows({ candidates, caption, name }: { candidates: Ran[]; caption: string; name: (of: Ran) => string }) {
   return (
     <div class="wide">
       <table class="figures">
@@ -47,7 +51,7 @@ function Rows({ candidates, caption }: { candidates: Ran[]; caption: string }) {
         <tbody>
           {candidates.map((each) => (
             <tr key={each.scheduler}>
-              <th scope="row">{name_of(each)}</th>
+              <th scope="row">{name(each)}</th>
               <td>{each.kind}</td>
               <Spread values={each.draws.map((draw) => draw.turnaround_mean_s)} words={time} />
               <td>{ratio_words(each.over_whole_gpus)}</td>
@@ -65,7 +69,7 @@ function Rows({ candidates, caption }: { candidates: Ran[]; caption: string }) {
 
 /** A line a candidate: its times over those of whole GPUs, and where nine of ten draws lie. */
 function Ratios({ candidates }: { candidates: Ran[] }) {
-  const rows = candidates.flatMap((each) => each.over_whole_gpus == null ? [] : [{ name: name_of(each), of: each.over_whole_gpus }]);
+  const rows = candidates.flatMap((each) => each.over_whole_gpus == null ? [] : [{ name: short_name(each), of: each.over_whole_gpus }]);
   const most = Math.max(1.2, ...rows.map(({ of }) => of.high));
   const left = 260, width = 760, row = 26, height = rows.length * row + 30;
   const x = (value: number) => left + (value / most) * (width - left - 90);
@@ -144,7 +148,8 @@ function Changes({ advice }: { advice: Advice }) {
 export function Advised({ advice }: { advice: Advice }) {
   const all = in_order(advice.candidates.filter(ran));
   const layouts = all.filter(({ kind }) => kind === "fixed layout");
-  const shown = all.filter((each) => each.kind !== "fixed layout" || each === layouts[0]);
+  const best = advice.answer.fixed_layout?.scheduler;
+  const shown = all.filter((each) => each.kind !== "fixed layout" || each.scheduler === best);
   const left_out = advice.candidates.filter(({ left_out: why }) => why !== null);
   return (
     <>
@@ -159,7 +164,7 @@ export function Advised({ advice }: { advice: Advice }) {
           Drawn is the mean turnaround over that on whole GPUs: left of 1 is quicker.
         </p>
         <Ratios candidates={shown} />
-        <Rows candidates={shown} caption="As things are; of fixed layouts the best" />
+        <Rows candidates={shown} caption="As things are; of fixed layouts the best" name={short_name} />
         {left_out.length > 0 && (
           <details>
             <summary>{left_out.length} left out</summary>
@@ -170,7 +175,7 @@ export function Advised({ advice }: { advice: Advice }) {
       {layouts.length > 0 && (
         <section aria-labelledby="layouts">
           <h2 id="layouts">Layouts that stay</h2>
-          <Rows candidates={layouts} caption="Fixed layouts that were judged, the quickest first" />
+          <Rows candidates={layouts} caption="Fixed layouts that were judged, the quickest first" name={name_of} />
         </section>
       )}
       <section aria-labelledby="measure">

@@ -161,6 +161,7 @@ export interface Candidate {
 
 export interface Advice {
   text: string[];
+  answer: { fixed_layout: { scheduler: string; layout: string | null } | null };
   candidates: Candidate[];
   changes: {
     what: string;
