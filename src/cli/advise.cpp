@@ -13,6 +13,7 @@
 #include "cli/command.hpp"
 #include "cli/history_replay.hpp"
 #include "cli/report_file.hpp"
+#include "cli/say.hpp"
 #include "cli/workload_arguments.hpp"
 
 namespace cleave::cli {
@@ -164,10 +165,9 @@ std::string page_of(const AdviceQuestion& question, const Advice& advice,
 }
 
 void print_text(const AdviceQuestion& question, const Advice& advice, const Workload& workload) {
-  fmt::print("{}\n{}{}\n{}\nassumed:\n", answer_text(advice),
-             introduction(question.fleet, workload), run_text(terms_of(question), question.fleet),
-             tables_text(question, advice));
-  for (const std::string& sentence : assumptions(question, advice)) fmt::print("- {}\n", sentence);
+  say("{}\n{}{}\n{}\nassumed:\n", answer_text(advice), introduction(question.fleet, workload),
+      run_text(terms_of(question), question.fleet), tables_text(question, advice));
+  for (const std::string& sentence : assumptions(question, advice)) say("- {}\n", sentence);
 }
 
 Result<int> advise_command(const Options& options) {
