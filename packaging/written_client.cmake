@@ -17,3 +17,4 @@ endforeach()
 write_printed("${root}/${man_folder}/man1/cleave-job.1" "${programs}/cleave-job" --man)
 
 write_completions(cleave "${programs}/cleave" completion)
+write_completions(cleave-job "${programs}/cleave-job" --completion)

@@ -9,7 +9,7 @@ function gpu(layout: string, model = "NVIDIA A100-SXM4-40GB"): Gpu {
     const [, profile = "", start = "0", job, foreign] = /^([^@]+)@(\d+)(?:=(\d+))?(!)?$/.exec(text) ?? [];
     return {
       gpu: "GPU-0", gpu_index: 0, device: "", profile, start: Number(start), owner: foreign ? "foreign" as const : "ours" as const,
-      jobs: job === undefined ? [] : [Number(job)], used_mib: 0, total_mib: 4864, energy_j: null, processes: [],
+      jobs: job === undefined ? [] : [Number(job)], used_mib: 0, total_mib: 4864, energy_j: null, activity: null, processes: [],
     };
   });
   return {

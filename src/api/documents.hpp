@@ -127,7 +127,8 @@ struct ApiInstance : ApiPlace {
   std::string owner;  // ours, foreign, half-made, unknown
   std::vector<std::int64_t> jobs, processes;
   std::optional<MiB> used, total;
-  std::optional<double> energy = {};  // J
+  std::optional<double> energy = {};    // J
+  std::optional<double> activity = {};  // of its processors: 0 to 1
   friend bool operator==(const ApiInstance&, const ApiInstance&) = default;
 };
 [[nodiscard]] Json to_json(const ApiInstance& instance);
@@ -418,6 +419,11 @@ inline constexpr auto fields_of<ApiInstance> = std::tuple_cat(
         field("energy_j", &ApiInstance::energy,
               {.help = "Joules that jobs have used there since it was made; null where none is "
                        "known"}),
+        field("activity", &ApiInstance::activity,
+              {.help = "Share of its SMs' time with work, of all its jobs together, between the "
+                       "last two looks at the GPU; null where no job runs there, where the driver "
+                       "does not count it, as before Hopper, and for users who neither operate nor "
+                       "have a job there"}),
         field(
             "processes", &ApiInstance::processes,
             {.help =

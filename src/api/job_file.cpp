@@ -1,10 +1,13 @@
 #include "api/job_file.hpp"
 
 #include <algorithm>
+#include <map>
+#include <optional>
 
 #include "base/format.hpp"
 #include "base/human_time.hpp"
 #include "base/text.hpp"
+#include "model/dependency.hpp"
 #include "model/instances_text.hpp"
 #include "model/job_fields.hpp"
 #include "model/job_spec.hpp"
@@ -69,7 +72,9 @@ class Line {
     // What only a simulation needs is passed over, as workload files pass over the rest.
     if (field->submission.empty()) return {};
     // Daemons know jobs by their numbers.
-    if (key == "id" && value.is_string() && parse_integer(value.get<std::string>())) return {};
+    if (key == "id" && (value.is_number_integer() ||
+                        (value.is_string() && parse_integer(value.get<std::string>()))))
+      return {};
     return put_row(std::string(field->submission), *row_of(field->submission), value);
   }
 
@@ -124,7 +129,82 @@ Result<Json> read_line(std::string_view text, const std::string& place) {
   return Line(place).read(*said);
 }
 
+/// What the line calls its job: a text, or a number as in workload files.
+std::string id_of(std::string_view line) {
+  const auto said = parse_json(line, "");
+  if (!said || !said->contains("id")) return {};
+  const Json& id = (*said)["id"];
+  if (id.is_string()) return id.get<std::string>();
+  return id.is_number_integer() ? id.dump() : std::string();
+}
+
+/// Lines by what others call them.
+using LinesByName = std::map<std::string, std::vector<std::size_t>, std::less<>>;
+
+LinesByName lines_by_name(const std::vector<FileJob>& jobs) {
+  LinesByName lines;
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    if (!jobs[i].id.empty()) lines[jobs[i].id].push_back(i);
+    if (const std::string name = jobs[i].name(); !name.empty() && name != jobs[i].id)
+      lines[name].push_back(i);
+  }
+  return lines;
+}
+
+/// The line that "ok:ID" means; nothing where it means none of this file.
+Result<std::optional<std::size_t>> line_meant(const LinesByName& lines, const std::string& word,
+                                              const std::vector<FileJob>& jobs) {
+  const std::size_t colon = word.find(':');
+  if (colon == word.npos || !parse_dependency(word.substr(0, colon) + ":1")) return std::nullopt;
+  const auto found = lines.find(word.substr(colon + 1));
+  if (found == lines.end()) return std::nullopt;
+  const std::vector<std::size_t>& meant = found->second;
+  if (meant.size() > 1)
+    return fail(ErrorKind::bad_input, "",
+                fmt::format("'{}' is what lines {} and {} are called", shown(found->first),
+                            jobs[meant[0]].line, jobs[meant[1]].line),
+                "give each line an id of its own");
+  return meant.front();
+}
+
+Result<void> refuse_circle(const std::vector<std::vector<std::size_t>>& awaited,
+                           const std::vector<FileJob>& jobs, const std::string& file) {
+  const std::vector<std::size_t> circle = waiting_circle(awaited);
+  if (circle.empty()) return {};
+  std::vector<std::string> others;
+  for (std::size_t i = 1; i < circle.size(); ++i)
+    others.push_back(fmt::format("line {}", jobs[circle[i]].line));
+  others.emplace_back(circle.size() == 1 ? "itself" : "it again");
+  return fail(ErrorKind::bad_input, fmt::format("{}:{}: after", file, jobs[circle.front()].line),
+              fmt::format("it waits for {}", fmt::join(others, ", which waits for ")),
+              "leave out one of them");
+}
+
 }  // namespace
+
+std::string FileJob::name() const {
+  const auto name = keys.find("name");
+  return name != keys.end() && name->is_string() ? name->get<std::string>() : std::string();
+}
+
+Result<void> link_lines(std::vector<FileJob>& jobs, const std::string& file) {
+  const LinesByName lines = lines_by_name(jobs);
+  std::vector<std::vector<std::size_t>> awaited(jobs.size());
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const auto after = jobs[i].keys.find("after");
+    if (after == jobs[i].keys.end() || !after->is_array()) continue;
+    for (Json& each : *after) {
+      if (!each.is_string()) continue;
+      const std::string word = each.get<std::string>();
+      const auto meant = line_meant(lines, word, jobs);
+      if (!meant) return fail_at(fmt::format("{}:{}: after", file, jobs[i].line), meant.error());
+      if (!*meant) continue;
+      awaited[i].push_back(**meant);
+      each = fmt::format("{}:#{}", word.substr(0, word.find(':')), **meant + 1);
+    }
+  }
+  return refuse_circle(awaited, jobs, file);
+}
 
 Result<std::vector<FileJob>> parse_job_file(std::string_view text, const std::string& file) {
   std::vector<FileJob> jobs;
@@ -147,6 +227,7 @@ Result<std::vector<FileJob>> parse_job_file(std::string_view text, const std::st
       auto keys = read_line(line, place);
       if (!keys) return std::unexpected(keys.error());
       job.keys = std::move(*keys);
+      job.id = id_of(line);
     } else {
       if (!valid_utf8(line))
         return fail(ErrorKind::bad_input, place, "it is not UTF-8", "convert the file with iconv");

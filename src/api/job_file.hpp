@@ -14,7 +14,10 @@ namespace cleave {
 /// One job of a file.
 struct FileJob {
   std::size_t line = 0;
-  Json keys;  // of a submission; without what is said for all jobs
+  Json keys = {};       // of a submission; without what is said for all jobs
+  std::string id = {};  // by which other lines may name it, as by its name; may be empty
+
+  [[nodiscard]] std::string name() const;
 };
 
 /// Lines of JSON where the first begins with a brace; blank lines, and in files of commands those
@@ -22,5 +25,10 @@ struct FileJob {
 /// key. That what they say is a submission is not checked here.
 [[nodiscard]] Result<std::vector<FileJob>> parse_job_file(std::string_view text,
                                                           const std::string& file);
+
+/// Has what lines wait for of other lines, "ok:ID" or "any:NAME", as a submission says it: "ok:#3",
+/// of the third of them. Other words stay; a name that several lines have is refused, and so are
+/// lines that wait for one another in a circle, with their numbers.
+[[nodiscard]] Result<void> link_lines(std::vector<FileJob>& jobs, const std::string& file);
 
 }  // namespace cleave

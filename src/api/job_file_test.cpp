@@ -41,6 +41,37 @@ TEST(JobFile, ALineOfJsonHasTheKeysOfSubmissionsAndWorkloads) {
   EXPECT_FALSE(keys(R"({"id": "7", "command": "true"})").contains("name")) << "a number is no name";
 }
 
+/// What the last of these lines waits for, or why they are refused.
+std::string linked(std::string_view text) {
+  auto jobs = parse_job_file(text, "jobs");
+  if (!jobs) return jobs.error().text();
+  const auto done = link_lines(*jobs, "jobs");
+  return done ? jobs->back().keys.value("after", Json()).dump() : done.error().text();
+}
+
+TEST(JobFile, LinesMayWaitForOthersByIdOrName) {
+  const std::string first = "{\"id\": \"a\", \"command\": \"x\"}\n",
+                    named = "{\"name\": \"b\", \"command\": \"x\"}\n",
+                    numbered = "\n{\"id\": 7, \"command\": \"x\"}\n";
+  const auto waits = [](const std::string& name, const std::string& after) {
+    return "{\"id\": \"" + name + "\", \"command\": \"x\", \"after\": " + after + "}\n";
+  };
+  EXPECT_EQ(linked(first + named + waits("c", R"(["ok:a", "any:b", "ok:12", "ok:other", 3])")),
+            R"(["ok:#1","any:#2","ok:12","ok:other",3])");
+  EXPECT_EQ(linked(first + numbered + waits("c", R"(["failed:7"])")), R"(["failed:#2"])")
+      << "lines go before jobs of the daemon";
+  EXPECT_EQ(linked(waits("c", R"(["ok:b"])") + named + waits("d", R"(["ok:c"])")), R"(["ok:#1"])")
+      << "also lines below";
+  EXPECT_TRUE(linked(first + first + waits("c", R"(["ok:a"])"))
+                  .starts_with("jobs:3: after: 'a' is what lines 1 and 2 are called"));
+  EXPECT_EQ(linked(first + waits("b", R"(["ok:d"])") + waits("c", R"(["ok:a", "ok:b"])") +
+                   waits("d", R"(["any:c"])")),
+            "jobs:2: after: it waits for line 4, which waits for line 3, which waits for it again; "
+            "leave out one of them");
+  EXPECT_EQ(linked(waits("a", R"(["ok:a"])")),
+            "jobs:1: after: it waits for itself; leave out one of them");
+}
+
 TEST(JobFile, WhatIsWrongIsSaidOfItsLine) {
   EXPECT_EQ(refused("{\"command\": \"a\"}\n{\"comand\": \"b\"}\n"),
             "jobs:2: comand: unknown key; did you mean 'command'?");

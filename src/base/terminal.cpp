@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 #include "base/terminal_text.hpp"
 #include "base/text.hpp"
@@ -39,6 +40,18 @@ bool shows_unicode() {
     if (const char* value = std::getenv(name); value != nullptr && *value != '\0')
       return names_utf8(value);
   return false;
+}
+
+std::string in_locale(std::string_view text) {
+  // The signs that Cleave itself writes; bars have forms of their own (cli/blocks.hpp).
+  constexpr std::pair<std::string_view, std::string_view> signs[] = {{"\u2026", "~"},
+                                                                     {"\u00b1", "+-"}};
+  std::string shown(text);
+  if (shows_unicode()) return shown;
+  for (const auto& [sign, plain] : signs)
+    for (std::size_t at = shown.find(sign); at != std::string::npos; at = shown.find(sign, at))
+      shown.replace(at, sign.size(), plain);
+  return shown;
 }
 
 std::vector<std::string> lines_of(std::string_view text, std::size_t width) {

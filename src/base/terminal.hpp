@@ -15,6 +15,9 @@ namespace cleave {
 
 /// Whether the locale of the environment shows characters beyond ASCII: not with LC_ALL=C.
 [[nodiscard]] bool shows_unicode();
+/// The text as that locale shows it: without characters beyond ASCII, a cut ends in "~" and not in
+/// "…", and "±" is "+-". What users wrote stays.
+[[nodiscard]] std::string in_locale(std::string_view text);
 
 /// The text in lines of at most `width` columns, broken between words; a longer word has a line of
 /// its own. 0: one line. There is always at least one.

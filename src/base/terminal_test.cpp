@@ -28,9 +28,12 @@ TEST(Terminal, TheLocaleSaysWhatItShows) {
   ::setenv("LC_ALL", "C", 1);
   ::setenv("LANG", "en_GB.UTF-8", 1);
   EXPECT_FALSE(shows_unicode());
+  EXPECT_EQ(in_locale("0.93 \u00b10.04, na\u2026"), "0.93 +-0.04, na~");
+  EXPECT_EQ(in_locale("\u00e4"), "\u00e4") << "as a user wrote it";
   ::unsetenv("LC_ALL");
   ::unsetenv("LC_CTYPE");
   EXPECT_TRUE(shows_unicode());
+  EXPECT_EQ(in_locale("0.93 \u00b10.04, na\u2026"), "0.93 \u00b10.04, na\u2026");
 }
 
 }  // namespace

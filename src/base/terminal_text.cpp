@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "base/format.hpp"
+#include "base/terminal.hpp"
 
 namespace cleave {
 
@@ -96,7 +97,7 @@ std::string cut_to(std::string_view text, std::size_t columns) {
   std::size_t end = 0, seen = 0;
   for (; end < text.size(); ++end)
     if ((text[end] & 0xc0) != 0x80 && seen++ == columns - 1) break;
-  return fmt::format("{}…", text.substr(0, end));
+  return fmt::format("{}{}", text.substr(0, end), in_locale("\u2026"));
 }
 
 std::string OutputFilter::pass(std::string_view bytes) {

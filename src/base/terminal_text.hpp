@@ -17,7 +17,8 @@ namespace cleave {
 /// How many columns the text takes, to a good approximation: its characters. For text from
 /// visible().
 [[nodiscard]] std::size_t columns_of(std::string_view text);
-/// Cuts the text to a number of columns; the last one is "…" if anything was left out.
+/// Cuts the text to a number of columns; the last one is "…" if anything was left out,
+/// or "~" where the locale does not show that.
 [[nodiscard]] std::string cut_to(std::string_view text, std::size_t columns);
 
 /// The output of a job, piece by piece, for a terminal: lines, tabs, carriage returns and colours

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include "base/random.hpp"
 #include "base/text.hpp"
 
@@ -33,7 +35,11 @@ TEST(TerminalText, WritesOutWhatSteersATerminal) {
 
 TEST(TerminalText, IsCutBetweenCharacters) {
   EXPECT_EQ(cut_to("äöü", 3), "äöü");
+  ::setenv("LC_ALL", "C.UTF-8", 1);
   EXPECT_EQ(cut_to("äöüß", 3), "äö…");
+  ::setenv("LC_ALL", "C", 1);
+  EXPECT_EQ(cut_to("äöüß", 3), "äö~");
+  ::unsetenv("LC_ALL");
   EXPECT_EQ(cut_to("abc", 0), "");
   EXPECT_EQ(columns_of(cut_to("a longer text", 5)), 5U);
 }

@@ -12,6 +12,8 @@
 #include "cli/advise_text.hpp"
 #include "cli/command.hpp"
 #include "cli/history_replay.hpp"
+#include "cli/report_file.hpp"
+#include "cli/say.hpp"
 #include "cli/workload_arguments.hpp"
 
 namespace cleave::cli {
@@ -26,6 +28,7 @@ struct Options {
   RunArguments run;
   HistoryArguments history;
   std::uint64_t draws = 0, threads = 0;
+  std::string report;
   Options() {
     run.know = know_by_default;
     run.may = may_by_default;
@@ -138,27 +141,59 @@ Result<Advice> advise_with_progress(const AdviceQuestion& question, std::uint64_
                 [&](const std::string& what, std::size_t runs) { return line.begin(what, runs); });
 }
 
+/// As things are, but for what stands below.
+SimulationOptions terms_of(const AdviceQuestion& question) {
+  SimulationOptions other = question.simulation;
+  other.know = {};
+  other.may = MayInterrupt::all;
+  return other;
+}
+
+Json json_of(const AdviceQuestion& question, const Advice& advice, const Workload& workload) {
+  Json json = to_json(question, advice);
+  json["world"] = world_json(question.simulation.world, workload);
+  return json;
+}
+
+std::string page_of(const AdviceQuestion& question, const Advice& advice,
+                    const Workload& workload) {
+  report::Report report =
+      report_of("cleave advise", {}, question.fleet, workload, terms_of(question));
+  report.assumed = assumptions(question, advice);
+  report.advice = json_of(question, advice, workload).dump();
+  return report::page_of(report);
+}
+
+void print_text(const AdviceQuestion& question, const Advice& advice, const Workload& workload) {
+  say("{}\n{}{}\n{}\nassumed:\n", answer_text(advice), introduction(question.fleet, workload),
+      run_text(terms_of(question), question.fleet), tables_text(question, advice));
+  for (const std::string& sentence : assumptions(question, advice)) say("- {}\n", sentence);
+}
+
 Result<int> advise_command(const Options& options) {
+  for (const auto& free : {options.run.not_read("--report", options.report),
+                           not_read_too("--report", options.report, {options.history.source})})
+    if (!free) return std::unexpected(free.error());
   const auto question = read_question(options);
   if (!question) return std::unexpected(question.error());
+  std::unique_ptr<WholeFile> page;
+  if (!options.report.empty()) {
+    auto opened = WholeFile::open(options.report);
+    if (!opened) return std::unexpected(opened.error());
+    page = *std::move(opened);
+  }
   const auto advice = advise_with_progress(*question, options.threads);
   if (!advice) return std::unexpected(advice.error());
   const Workload& workload =
       question->recorded ? question->recorded->workload : question->draws.front().workload;
-  if (options.run.json) {
-    Json json = to_json(*question, *advice);
-    json["world"] = world_json(question->simulation.world, workload);
-    print(json);
-    return 0;
+  if (page != nullptr) {
+    page->stream() << page_of(*question, *advice, workload);
+    if (const auto done = page->finish(); !done) return std::unexpected(done.error());
   }
-  SimulationOptions other = question->simulation;  // than what stands below
-  other.know = {};
-  other.may = MayInterrupt::all;
-  fmt::print("{}\n{}{}\n{}\nassumed:\n", answer_text(*advice),
-             introduction(question->fleet, workload), run_text(other, question->fleet),
-             tables_text(*question, *advice));
-  for (const std::string& sentence : assumptions(*question, *advice))
-    fmt::print("- {}\n", sentence);
+  if (options.run.json)
+    print(json_of(*question, *advice, workload));
+  else
+    print_text(*question, *advice, workload);
   return 0;
 }
 
@@ -183,6 +218,7 @@ void add_advise(CommandLine& program, Run& run) {
                    "Number of draws that run at a time; the answer does not depend on it")
       ->check(whole_number(1))
       ->default_str("one for each core");
+  add_report_option(*command, options.report);
 }
 
 }  // namespace cleave::cli

@@ -14,6 +14,7 @@
 #include "cli/trace_arguments.hpp"
 #include "engine/scheduler.hpp"
 #include "forecast/memory/forecaster.hpp"
+#include "forecast/shape/vision_models.hpp"
 #include "model/gpu_model.hpp"
 #include "placement/policy.hpp"
 #include "simulate/generate/generate.hpp"
@@ -69,6 +70,7 @@ const std::pair<std::string_view, std::function<std::vector<std::string>()>> nam
     {"--forecast", [] { return names_of(forecasters()); }},
     {"--generate", [] { return with_options(generators()); }},
     {"MODEL", [] { return names_of(gpu_models(), &GpuModel::key); }},
+    {"--fits", [] { return names_of(gpu_models(), &GpuModel::key); }},
     {"--fleet", fleets},
     {"--gpus", fleets},
     {"--profile", profile_names},
@@ -85,7 +87,16 @@ const std::pair<std::string_view, std::function<std::vector<std::string>()>> nam
        return std::vector<std::string>{"compress=", "gpus="};
      }}};
 
-std::vector<std::string> names_for(const std::string& option) {
+/// Files of models, and the networks whose layers Cleave knows.
+std::vector<std::string> model_names() {
+  std::vector<std::string> all{"*.json", "*.safetensors", "*.gguf"};
+  for (const VisionRow& row : vision_models()) all.push_back(fmt::format("vision:{}", row.name));
+  return all;
+}
+
+std::vector<std::string> names_for(std::string_view command, const std::string& option) {
+  // A model of what runs on a GPU, and not one of a GPU.
+  if (command == "cleave forecast model" && option == "MODEL") return model_names();
   const auto found = std::ranges::find(named, option, [](const auto& each) { return each.first; });
   return found == std::end(named) ? std::vector<std::string>() : found->second();
 }

@@ -15,6 +15,7 @@
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "manual/command_line.hpp"
+#include "manual/completion.hpp"
 #include "manual/manual.hpp"
 #include "nvmlsim/sim_node.hpp"
 #include "physics/profile_times.hpp"
@@ -335,12 +336,21 @@ int run_program(int argc, char** argv) {
   program.version_flag("--version", CLEAVE_VERSION);
   JobArguments given;
   bool man = false;
+  std::string shell;
   add_options(program, given);
   program.add_flag("--man", man, "Print this help as a man page");
+  program
+      .add_option("--completion", shell,
+                  "Print what lets the Tab key of this shell complete options")
+      ->check(Check::one_of(completion_shells));
   if (const auto end = program.parse(argc, argv)) return end->error ? report(*end->error) : 0;
   if (man) {
     const CommandNode tree = command_tree(program);
     fmt::print("{}", manual_page(tree, tree, {CLEAVE_VERSION, exit_status}));
+    return 0;
+  }
+  if (!shell.empty()) {
+    fmt::print("{}", completion(command_tree(program), shell, nullptr));
     return 0;
   }
   if (const auto fits = fits_a_command(program, given); !fits) return report(fits.error());

@@ -166,15 +166,17 @@ std::string kilowatt_hours(double value) {
 }  // namespace
 
 std::string Table::text(std::size_t width) const {
-  Layout layout = natural(rows_);
-  if (width == 0 || layout.total() <= width) return table_text(rows_, layout);
+  Rows rows = rows_;
+  for (auto& row : rows)
+    for (std::string& cell : row) cell = in_locale(cell);
+  Layout layout = natural(rows);
+  if (width == 0 || layout.total() <= width) return table_text(rows, layout);
   for (const bool narrow : {false, true}) {
     Layout shrunk = layout;
-    if (shrink(shrunk, least_widths(rows_, layout, narrow), width))
-      return table_text(rows_, shrunk);
+    if (shrink(shrunk, least_widths(rows, layout, narrow), width)) return table_text(rows, shrunk);
   }
-  layout.widths = least_widths(rows_, layout, true);
-  return in_blocks(rows_, layout, width);
+  layout.widths = least_widths(rows, layout, true);
+  return in_blocks(rows, layout, width);
 }
 
 std::string percent(double share) {

@@ -95,6 +95,12 @@ Result<void> TraceArguments::without_trace() const {
   return {};
 }
 
+Option* add_skip_bad_lines(CommandLine& command, bool& skip) {
+  return command.add_flag("--skip-bad-lines", skip,
+                          "Pass over lines of the file that cannot be read; the first of them are "
+                          "listed, and all are counted");
+}
+
 void report(const BadLines& bad) {
   if (bad.count == 0) return;
   for (const Error& error : bad.first) fmt::print(stderr, "cleave: {}\n", error.text());

@@ -26,6 +26,9 @@ struct TraceArguments {
   [[nodiscard]] Result<void> without_trace() const;
 };
 
+/// `--skip-bad-lines` of a command that reads one table.
+Option* add_skip_bad_lines(CommandLine& command, bool& skip);
+
 /// Lines that were passed over, the first of them each with its place and what is wrong, on
 /// standard error; nothing where there are none.
 void report(const BadLines& bad);

@@ -342,9 +342,10 @@ Result<JobNumber> Control::submit(const NewJob& job, Moment now) {
   return numbers->front();
 }
 
-Result<std::vector<JobNumber>> Control::submit(std::span<const NewJob> jobs, Moment now) {
+Result<std::vector<JobNumber>> Control::submit(std::span<const NewJob> jobs, Moment now,
+                                               std::int64_t at_once) {
   parts_->advance(now);
-  return parts_->users.submit(jobs);
+  return parts_->users.submit(jobs, at_once);
 }
 
 void Control::wait_for_store(Moment now) {
@@ -352,10 +353,9 @@ void Control::wait_for_store(Moment now) {
   parts_->book.request({}, [] {});
 }
 
-Result<void> Control::cancel(JobNumber job, const std::string& by, Moment now, CancelGrace grace) {
+void Control::cancel(std::span<const Cancellation> jobs, const std::string& by, Moment now) {
   parts_->advance(now);
-  parts_->users.cancel(job, by, grace);
-  return {};
+  parts_->users.cancel(jobs, by);
 }
 
 Result<Purged> Control::purge(std::span<const JobNumber> jobs, bool only_say, Moment now) {

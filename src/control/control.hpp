@@ -88,13 +88,14 @@ class Control {
   [[nodiscard]] Result<JobNumber> submit(const NewJob& job, Moment now);
   /// All of them or none, each with the jobs of its array; the numbers are those of numbers_from.
   /// Of several the place of an error begins with "submission 2: ", for the second.
-  [[nodiscard]] Result<std::vector<JobNumber>> submit(std::span<const NewJob> jobs, Moment now);
+  /// `at_once`: how many of them may run at a time; 0: all.
+  [[nodiscard]] Result<std::vector<JobNumber>> submit(std::span<const NewJob> jobs, Moment now,
+                                                      std::int64_t at_once = 0);
   /// Asks for nothing: it is answered when the requests before it are.
   void wait_for_store(Moment now);
-  /// Stops it where it runs; one that is being stopped already, after no longer than this. It is no
-  /// failure that a job is final, or not there.
-  [[nodiscard]] Result<void> cancel(JobNumber job, const std::string& by, Moment now,
-                                    CancelGrace grace = CancelGrace::of_job);
+  /// Stops them where they run, in one request; one that is being stopped already, after no longer
+  /// than this. It is not a failure that a job is final, or not there.
+  void cancel(std::span<const Cancellation> jobs, const std::string& by, Moment now);
   /// Forgets these jobs at once, with their outputs, or says only what that would free. Those that
   /// have not ended, or of which something cannot be removed now, are left out.
   [[nodiscard]] Result<Purged> purge(std::span<const JobNumber> jobs, bool only_say, Moment now);

@@ -1,5 +1,7 @@
 #include "control/requests.hpp"
 
+#include "base/format.hpp"
+
 namespace cleave {
 
 namespace {
@@ -25,6 +27,16 @@ std::vector<JobNumber> numbers_from(JobNumber first, std::span<const NewJob> job
 JobNumber number_after(JobNumber first, std::span<const NewJob> jobs) {
   for (const NewJob& job : jobs) first += static_cast<JobNumber>(job.tasks()) * width_of(job);
   return first;
+}
+
+std::vector<std::string> ranges_from(JobNumber first, std::span<const NewJob> jobs) {
+  std::vector<std::string> ranges;
+  for (const NewJob& job : jobs) {
+    const JobNumber last = first + static_cast<JobNumber>(job.tasks() - 1) * width_of(job);
+    ranges.push_back(first == last ? fmt::format("{}", first) : fmt::format("{}-{}", first, last));
+    first = last + width_of(job);
+  }
+  return ranges;
 }
 
 }  // namespace cleave

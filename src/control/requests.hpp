@@ -13,10 +13,17 @@
 #include "control/gpu_executor.hpp"
 #include "control/job_record.hpp"
 #include "control/node/change_times.hpp"
+#include "control/settings.hpp"
 #include "model/fleet_file.hpp"
 #include "model/live_plan.hpp"
 
 namespace cleave {
+
+/// Another job of the same request, that must end before.
+struct Sibling {
+  std::string on;       // ok, failed or any, as in dependencies
+  std::size_t job = 0;  // which of them, from 0
+};
 
 /// A job to be submitted; checked by the caller, except for what only the loop knows.
 struct NewJob {
@@ -25,6 +32,7 @@ struct NewJob {
   JobCommand command;
   std::optional<SubmissionKey> key = {};  // that no other job of the user has
   std::optional<AskedArray> array = {};   // then it becomes a job for each index
+  std::vector<Sibling> siblings = {};     // that it waits for, beside spec.after
 
   [[nodiscard]] std::size_t tasks() const { return array ? array->indices.size() : 1; }
 };
@@ -34,12 +42,20 @@ struct NewJob {
 [[nodiscard]] std::vector<JobNumber> numbers_from(JobNumber first, std::span<const NewJob> jobs);
 /// The first number that is free after them.
 [[nodiscard]] JobNumber number_after(JobNumber first, std::span<const NewJob> jobs);
+/// The numbers of each: "57", or "57-60" of an array.
+[[nodiscard]] std::vector<std::string> ranges_from(JobNumber first, std::span<const NewJob> jobs);
 
 /// A job that was submitted with a key.
 struct KeyedJob {
   JobNumber number = 0;
   std::int64_t content = 0;
   bool written = false;  // false: its submission is not answered yet
+};
+
+/// A job that is to end, and how soon.
+struct Cancellation {
+  JobNumber job = 0;
+  CancelGrace grace = CancelGrace::of_job;
 };
 
 /// What became of a request: it is in the store, or it is as if nobody had asked.
@@ -98,6 +114,7 @@ struct GpuStatus {
   struct Held {
     std::string device;
     JobKey attempt;
+    std::optional<double> activity = {};  // of the processors there, as last counted: 0 to 1
   };
   std::vector<Held> jobs;
   std::map<std::string, std::int64_t> energies;  // of jobs there, in millijoules, by device

@@ -39,6 +39,7 @@ CommandNode node_of(const CLI::App& app, const std::string& above) {
   node.name = app.get_name();
   node.path = above.empty() ? node.name : fmt::format("{} {}", above, node.name);
   node.description = app.get_description();
+  node.group = app.get_group();
   const std::string footer = app.get_footer();
   constexpr std::string_view heading = "Example:\n";
   node.example = footer.starts_with(heading) ? footer.substr(heading.size()) : footer;

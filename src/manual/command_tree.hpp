@@ -22,6 +22,7 @@ struct CommandOption {
 struct CommandNode {
   std::string path;  // "cleave plan deploy"
   std::string name, description, example;
+  std::string group;  // under which help lists it
   std::vector<CommandOption> options, positionals;
   std::vector<CommandNode> commands;
 };

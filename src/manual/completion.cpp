@@ -18,9 +18,19 @@ std::string words(const std::vector<std::string>& list) {
   return fmt::format("{}", fmt::join(safe, " "));
 }
 
-std::vector<std::string> choices_of(const CommandOption& option, NamesFor names_for) {
-  return option.choices.empty() && names_for != nullptr ? names_for(option.names.back())
+std::vector<std::string> choices_of(const CommandNode& node, const CommandOption& option,
+                                    NamesFor names_for) {
+  return option.choices.empty() && names_for != nullptr ? names_for(node.path, option.names.back())
                                                         : option.choices;
+}
+
+/// Patterns of the files that a command's positionals name.
+std::vector<std::string> file_patterns(const CommandNode& node, NamesFor names_for) {
+  std::vector<std::string> patterns;
+  for (const CommandOption& positional : node.positionals)
+    for (const std::string& choice : choices_of(node, positional, names_for))
+      if (choice.starts_with("*.")) patterns.push_back(choice);
+  return patterns;
 }
 
 /// Commands, options and the choices of positionals.
@@ -28,17 +38,20 @@ std::vector<std::string> words_at(const CommandNode& node, NamesFor names_for) {
   std::vector<std::string> list;
   for (const CommandNode& command : node.commands) list.push_back(command.name);
   for (const CommandOption& positional : node.positionals)
-    for (std::string& choice : choices_of(positional, names_for)) list.push_back(std::move(choice));
+    for (std::string& choice : choices_of(node, positional, names_for))
+      list.push_back(std::move(choice));
   for (const CommandOption& option : node.options)
     list.insert(list.end(), option.names.begin(), option.names.end());
   return list;
 }
 
 /// The lines `"cleave plan"|"cleave plan deploy"` of a case: every command but the program itself.
+/// A program without commands has its own name, which no path with a word behind it equals.
 std::string known_paths(const std::vector<const CommandNode*>& nodes, const char* between) {
   std::vector<std::string> paths;
   for (const CommandNode* node : nodes)
     if (node != nodes.front()) paths.push_back(fmt::format("'{}'", node->path));
+  if (paths.empty()) paths.push_back(fmt::format("'{}'", nodes.front()->path));
   return fmt::format("{}", fmt::join(paths, between));
 }
 
@@ -52,7 +65,8 @@ std::string value_rows(const std::vector<const CommandNode*>& nodes, NamesFor na
       std::vector<std::string> places;
       for (const std::string& name : option.names)
         places.push_back(fmt::format("'{} {}'", node->path, name));
-      text += row(fmt::format("{}", fmt::join(places, "|")), words(choices_of(option, names_for)));
+      text += row(fmt::format("{}", fmt::join(places, "|")),
+                  words(choices_of(*node, option, names_for)));
     }
   return text;
 }
@@ -122,6 +136,12 @@ std::string for_bash(const CommandNode& root, NamesFor names_for) {
       text += fmt::format(
           "\n      [[ $cur == -* ]] || COMPREPLY+=($(compgen -W \"$({})\" -- \"$cur\"))",
           job_numbers);
+    if (const auto patterns = file_patterns(*node, names_for); !patterns.empty()) {
+      text += "\n      [[ $cur == -* ]] || COMPREPLY+=($(compgen -d -- \"$cur\")";
+      for (const std::string& pattern : patterns)
+        text += fmt::format(" $(compgen -f -X '!{}' -- \"$cur\")", pattern);
+      text += ")";
+    }
     text += " ;;\n";
   }
   // Where nothing fits, names of files.
@@ -184,7 +204,8 @@ std::string for_fish(const CommandNode& root, NamesFor names_for) {
       text +=
           fmt::format("{} -f -a {} -d {}\n", here, command.name, in_quotes(command.description));
     for (const CommandOption& positional : node->positionals)
-      if (const std::string choices = words(choices_of(positional, names_for)); !choices.empty())
+      if (const std::string choices = words(choices_of(*node, positional, names_for));
+          !choices.empty())
         text += fmt::format("{} -a {}\n", here, in_quotes(choices));
     if (takes_jobs(*node))
       text += fmt::format("{} -f -a {}\n", here, in_quotes(fmt::format("({})", job_numbers)));
@@ -193,7 +214,7 @@ std::string for_fish(const CommandNode& root, NamesFor names_for) {
       for (const std::string& name : option.names)
         line += name.starts_with("--") ? fmt::format(" -l {}", name.substr(2))
                                        : fmt::format(" -s {}", name.substr(1));
-      const std::string choices = words(choices_of(option, names_for));
+      const std::string choices = words(choices_of(*node, option, names_for));
       if (!option.value.empty())
         line += choices.empty()
                     ? " -r"

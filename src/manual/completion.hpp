@@ -13,8 +13,9 @@ namespace cleave {
 inline const std::vector<std::string> completion_shells = {"bash", "zsh", "fish"};
 
 /// The values that the program's tables have for an option or positional without choices of its
-/// own, by its name; empty where there are none.
-using NamesFor = std::vector<std::string> (*)(const std::string& option);
+/// own, by its command ("cleave plan") and its name; empty where there are none. Some may be
+/// patterns of files, "*.json".
+using NamesFor = std::vector<std::string> (*)(std::string_view command, const std::string& option);
 
 /// What the shell reads, one of completion_shells. `names_for` may be null.
 [[nodiscard]] std::string completion(const CommandNode& root, std::string_view shell,

@@ -1,6 +1,7 @@
 #include "manual/manual.hpp"
 
 #include <algorithm>
+#include <functional>
 
 #include "base/format.hpp"
 #include "base/text.hpp"
@@ -78,6 +79,22 @@ std::string in_short(const std::string& description) {
   return description.substr(0, end);
 }
 
+/// In the groups of --help, where there are several.
+std::string commands_text(const std::vector<CommandNode>& commands) {
+  if (commands.empty()) return "";
+  std::string text = ".SH COMMANDS\n", group;
+  const bool grouped = std::ranges::adjacent_find(commands, std::ranges::not_equal_to(),
+                                                  &CommandNode::group) != commands.end();
+  for (const CommandNode& command : commands) {
+    if (grouped && command.group != group) {
+      group = command.group;
+      text += fmt::format(".SS {}\n", roff(group));
+    }
+    text += fmt::format(".TP\n{}\n{}.\n", bold(command.name), roff(command.description));
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string page_name(const CommandNode& node) {
@@ -98,9 +115,7 @@ std::string manual_page(const CommandNode& node, const CommandNode& root,
   text += fmt::format(".SH SYNOPSIS\n{}", synopsis(node));
   text += fmt::format(".SH DESCRIPTION\n{}{}\n", roff(node.description),
                       node.description.ends_with('.') ? "" : ".");
-  if (!node.commands.empty()) text += ".SH COMMANDS\n";
-  for (const CommandNode& command : node.commands)
-    text += fmt::format(".TP\n{}\n{}.\n", bold(command.name), roff(command.description));
+  text += commands_text(node.commands);
   if (!node.positionals.empty()) text += ".SH ARGUMENTS\n";
   for (const CommandOption& positional : node.positionals) text += option_entry(positional, true);
   if (!node.options.empty()) text += ".SH OPTIONS\n";

@@ -68,4 +68,33 @@ std::string in_words(const Dependency& dependency) {
   return fmt::format("jobs {} to {} have {}", dependency.first, dependency.last, end);
 }
 
+/// Takes away what waits for none of the others, again and again; what is left waits in circles.
+std::vector<std::size_t> waiting_circle(const std::vector<std::vector<std::size_t>>& awaited) {
+  std::vector<std::size_t> left(awaited.size()), free;
+  std::vector<std::vector<std::size_t>> waiting(awaited.size());
+  for (std::size_t i = 0; i < awaited.size(); ++i) {
+    left[i] = awaited[i].size();
+    for (const std::size_t each : awaited[i]) waiting[each].push_back(i);
+    if (left[i] == 0) free.push_back(i);
+  }
+  while (!free.empty()) {
+    const std::size_t one = free.back();
+    free.pop_back();
+    for (const std::size_t other : waiting[one])
+      if (--left[other] == 0) free.push_back(other);
+  }
+  const auto is_left = [&](std::size_t i) { return left[i] > 0; };
+  std::size_t at = 0;
+  while (at < awaited.size() && !is_left(at)) ++at;
+  if (at == awaited.size()) return {};
+  // From one that is left to one that it waits for, until one comes again.
+  std::vector<std::size_t> path;
+  while (std::ranges::find(path, at) == path.end()) {
+    path.push_back(at);
+    at = *std::ranges::find_if(awaited[at], is_left);
+  }
+  path.erase(path.begin(), std::ranges::find(path, at));
+  return path;
+}
+
 }  // namespace cleave

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/record.hpp"
 #include "base/result.hpp"
@@ -39,5 +40,10 @@ inline constexpr std::int64_t most_jobs_named = 100'000;
 [[nodiscard]] bool is_met_by(const Dependency& dependency, JobState end);
 /// "it waits until job 12 has ended well", without its first words: "job 12 has ended well"
 [[nodiscard]] std::string in_words(const Dependency& dependency);
+
+/// Of jobs that wait for others of them, by their positions: those that do so in a circle, each for
+/// the next and the last for the first. Empty: there are none.
+[[nodiscard]] std::vector<std::size_t> waiting_circle(
+    const std::vector<std::vector<std::size_t>>& awaited);
 
 }  // namespace cleave

@@ -21,6 +21,13 @@ struct ArrayTask {
   friend bool operator==(const ArrayTask&, const ArrayTask&) = default;
 };
 
+/// Jobs of one request, by their numbers, of which no more than that run at a time.
+struct JobsAtOnce {
+  std::int64_t first = 0, last = 0;
+  std::int64_t most = 0;
+  friend bool operator==(const JobsAtOnce&, const JobsAtOnce&) = default;
+};
+
 /// What was asked for.
 struct AskedArray {
   std::vector<std::int64_t> indices;  // ascending, each once
@@ -71,5 +78,17 @@ inline constexpr auto fields_of<ArrayTask> = std::tuple{
 };
 template <>
 inline constexpr std::string_view schema_of<ArrayTask> = "ArrayTask";
+
+template <>
+inline constexpr auto fields_of<JobsAtOnce> = std::tuple{
+    field("first", &JobsAtOnce::first,
+          {.help = "Number of the first", .least = 1, .needed = true, .always_stored = true}),
+    field("last", &JobsAtOnce::last,
+          {.help = "Number of the last", .least = 1, .always_stored = true}),
+    field("most", &JobsAtOnce::most,
+          {.help = "How many of them may run at a time", .least = 1, .always_stored = true}),
+};
+template <>
+inline constexpr std::string_view schema_of<JobsAtOnce> = "JobsAtOnce";
 
 }  // namespace cleave

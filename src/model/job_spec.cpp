@@ -5,22 +5,14 @@
 #include <csignal>
 
 #include "base/format.hpp"
+#include "base/human_size.hpp"
 #include "base/text.hpp"
 #include "model/container_image.hpp"
 #include "model/speed_table.hpp"
 
 namespace cleave {
 
-namespace {
-
-std::string size_in_words(MiB memory) {
-  if (memory.value % 1024 == 0) return fmt::format("{} GiB", memory.value / 1024);
-  if (memory.value >= 1024)
-    return fmt::format("{:.1f} GiB", static_cast<double>(memory.value) / 1024);
-  return fmt::format("{} MiB", memory.value);
-}
-
-}  // namespace
+namespace {}  // namespace
 
 JobKind kind_of(const JobSpec& spec) {
   if (spec.service) return JobKind::service;
@@ -67,12 +59,12 @@ std::string in_words(const AskedSize& size) {
     if (size.profile) return *size.profile;
     if (size.memory && size.compute_slices)
       return fmt::format(
-          "{} with {}", size_in_words(*size.memory),
+          "{} with {}", human(*size.memory),
           counted(static_cast<std::size_t>(size.compute_slices->value), "compute slice"));
-    if (size.memory) return size_in_words(*size.memory);
+    if (size.memory) return human(*size.memory);
     if (size.model)
       return fmt::format("{}: {}", size.model->name.empty() ? "model" : size.model->name,
-                         size_in_words(size.model->memory));
+                         human(size.model->memory));
     return "nothing";
   };
   return in_words(size, of_one());

@@ -80,7 +80,8 @@ struct JobSpec {
   /// Files in which its user wants the outputs too, with %j and the like; empty: none. Where only
   /// the first is given, both go there.
   std::string output_file, error_file;
-  std::optional<ArrayTask> task;  // of a job of an array; the daemon says which
+  std::optional<ArrayTask> task;      // of a job of an array; the daemon says which
+  std::optional<JobsAtOnce> at_once;  // of jobs that came together; likewise
   friend bool operator==(const JobSpec&, const JobSpec&) = default;
 };
 
@@ -467,6 +468,7 @@ inline constexpr auto fields_of<JobSpec> = std::tuple{
            .most = longest_output_pattern,
            .text = wrong_output_pattern}),
     field("task", &JobSpec::task, {.use = FieldUse::stored}),
+    field("at_once", &JobSpec::at_once, {.use = FieldUse::stored}),
 };
 
 template <>

@@ -132,10 +132,12 @@ std::string document_of(const Report& report) {
                      "\n"
                      R"("comparison": {},)"
                      "\n"
-                     R"("plan": {}}})",
+                     R"("plan": {},)"
+                     "\n"
+                     R"("advice": {}}})",
                      quoted(report.title), quoted(report.version), list_of(report.command),
                      list_of(report.asked), list_of(report.assumed), fmt::join(runs, ",\n"),
-                     or_null(report.comparison), or_null(report.plan));
+                     or_null(report.comparison), or_null(report.plan), or_null(report.advice));
 }
 
 std::string page_of(const Report& report) {

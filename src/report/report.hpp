@@ -49,6 +49,7 @@ struct Report {
   std::vector<RunPart> runs;
   std::string comparison;  // JSON of `cleave compare --json`; empty where there is none
   std::string plan;        // JSON of plan_part(); empty where there is none
+  std::string advice;      // JSON of `cleave advise --json`; empty where there is none
 };
 
 /// The document that the page shows.

@@ -36,6 +36,20 @@ TEST(Advise, TheFirstLinesAreTheAnswer) {
   EXPECT_FALSE(json["answer"]["scheduler"].is_null());
 }
 
+TEST(Advise, WritesAReport) {
+  const Scratch scratch;
+  const std::string file = scratch.path("advice.html");
+  const Outcome said = cleave(std::string(lab_day) + "--report " + file);
+  ASSERT_EQ(said.exit_code, 0) << said.err;
+  const std::string page = shell("cat " + file).out;
+  const std::string first(split(said.out, '\n')[0]);
+  EXPECT_NE(page.find("<title>cleave advise</title>"), std::string::npos);
+  EXPECT_NE(page.find(first), std::string::npos) << "the answer";
+  EXPECT_NE(page.find("\"over_whole_gpus\""), std::string::npos);
+  const Outcome same = cleave(std::string(lab_day) + "--report data/workloads/lab-day.jsonl");
+  EXPECT_EQ(same.exit_code, 2) << same.out;
+}
+
 TEST(Advise, SaysTheSameWithAnyNumberOfThreads) {
   const std::string command = fmt::format("{} --json --threads", lab_day);
   EXPECT_EQ(cleave(command + " 1").out, cleave(command + " 5").out);

@@ -89,6 +89,34 @@ TEST(Completion, OfBashGoesOnBehindCommasAndColons) {
   EXPECT_EQ(completed_line("cleave compare --generate=lab-d"), Words{"lab-day"});
 }
 
+TEST(Completion, OfBashOffersModelsOfWhatRunsAndTheirFiles) {
+  if (!there_is("bash")) GTEST_SKIP() << "there is no bash";
+  using Words = std::set<std::string>;
+  EXPECT_TRUE(completed_line("cleave forecast model vision:resnet5").contains("resnet50"));
+  EXPECT_EQ(completed_line("cleave forecast model A100-4"), Words{}) << "no GPU is meant";
+  EXPECT_EQ(completed_line("cleave forecast model examples/models/llama-3.1-8b/conf"),
+            Words{"examples/models/llama-3.1-8b/config.json"});
+  EXPECT_TRUE(completed_line("cleave forecast model exam").contains("examples")) << "a folder";
+  EXPECT_EQ(completed_line("cleave forecast model CHANGE"), Words{}) << "it is not a model";
+  EXPECT_TRUE(completed_line("cleave forecast model --fits A100-4").contains("A100-40GB"));
+}
+
+TEST(Completion, OfCleaveJobKnowsItsOptions) {
+  if (!there_is("bash")) GTEST_SKIP() << "there is no bash";
+  const auto offered = [](const char* words, int last) {
+    return shell(fmt::format("bash --norc -c 'source <(cleave-job --completion bash); "
+                             "COMP_WORDS=({}); COMP_CWORD={}; _cleave-job; "
+                             "echo ${{COMPREPLY[@]}}'",
+                             words, last))
+        .out;
+  };
+  EXPECT_EQ(offered("cleave-job --dies", 1), "--dies-as\n");
+  EXPECT_EQ(offered("cleave-job --checkpoint-signal US", 2), "USR1 USR2\n");
+  EXPECT_NE(shell("cleave-job --completion fish").out.find("complete -c cleave-job"),
+            std::string::npos);
+  EXPECT_EQ(shell("cleave-job --completion tcsh").exit_code, 2);
+}
+
 TEST(Completion, OfOtherShellsIsUnderstoodByThem) {
   EXPECT_NE(shell("cleave completion fish").out.find("complete -c cleave"), std::string::npos);
   EXPECT_EQ(shell("cleave completion zsh").out.find("#compdef cleave\n"), 0U);
@@ -110,6 +138,24 @@ std::vector<std::string> pages() {
   std::istringstream lines(shell("cleave man --list").out);
   for (std::string line; std::getline(lines, line);) commands.push_back(line);
   return commands;
+}
+
+TEST(Man, ListsCommandsInTheGroupsOfTheHelp) {
+  const std::string page = shell("cleave man").out;
+  const std::regex heading("\n([A-Z][A-Za-z ]+):\n");
+  const std::string help = shell("cleave --help").out;
+  std::size_t groups = 0, before = 0;
+  for (std::sregex_iterator at(help.begin(), help.end(), heading), end; at != end; ++at) {
+    const std::size_t found = page.find(fmt::format("\n.SS {}\n", (*at)[1].str()));
+    if (found == std::string::npos) continue;  // the options
+    ++groups;
+    EXPECT_GT(found, before);
+    before = found;
+  }
+  EXPECT_EQ(groups, 7U) << page;
+  EXPECT_LT(page.find(".SS Jobs\n"), page.find("\\fBsubmit\\fR"));
+  EXPECT_LT(page.find("\\fBsubmit\\fR"), page.find(".SS GPUs and instances\n"));
+  EXPECT_EQ(shell("cleave man plan").out.find("\n.SS "), std::string::npos) << "one group";
 }
 
 TEST(Man, HasAPageForEachCommandWithEveryOptionOfItsHelp) {

@@ -393,6 +393,48 @@ TEST(Ps, HasADashForAJobThatAsksForNothing) {
   EXPECT_EQ(table.out.find("nothing"), std::string::npos) << table.out;
 }
 
+TEST(Ps, HasOneUnitOfMemoryForWhatJobsAskForAndHold) {
+  StubWorld world;
+  ApiJob small = job_of(7, "queued");
+  small.asked = small.asks_now = "4096 MiB";
+  small.memory = MiB{100};
+  small.reason = "it waits until 9216 MiB are free";
+  world.put(small);
+  ApiJob large = job_of(8, "queued");
+  large.asks_now = "4096 MiB, found to need 9985 MiB";
+  large.memory = MiB{4096};
+  world.put(large);
+  const std::string table = world.run("ps").out;
+  for (const char* part : {"4 GiB, found to need 9.8 GiB", "0.098 GiB  4 GiB ", "4.0 GiB",
+                           "it waits until 9 GiB are free"})
+    EXPECT_NE(table.find(part), std::string::npos) << part << "\n" << table;
+  EXPECT_EQ(table.find("MiB"), std::string::npos) << table;
+  EXPECT_EQ(document(world.run("ps --json"))["jobs"][1]["asks_now"], "4096 MiB") << "exact";
+  says(world.run("show 7"), 0, {"asked for    4 GiB\n", "it waits until 9 GiB are free"});
+}
+
+TEST(Submit, LinesOfAFileMayWaitForOneAnother) {
+  StubWorld world;
+  world.answers("POST /v1/submissions", {201, R"({"jobs": [20, 21]})", {}, false, {}, {}});
+  const auto file = [&](const std::string& text) {
+    return "submit --at-once 2 --file " + world.scratch().write("jobs.jsonl", text);
+  };
+  const std::string first = R"({"id": "a", "command": "true"})";
+  const Outcome taken =
+      world.run(file(first + "\n" + R"({"command": "true", "after": ["ok:a", "any:9"]})"));
+  says(taken, 0, {"2 jobs, 20 to 21"});
+  const Json sent = Json::parse(world.last_body());
+  EXPECT_EQ(sent["at_once"], 2);
+  EXPECT_EQ(sent["submissions"][1]["after"], Json::array({"any:9", "ok:#1"}));
+  says(world.run(file(first + "\n" + R"({"command": "true", "after": ["ok:b"]})")), 2,
+       {"jobs.jsonl:2: after", "'b'"});
+  says(world.run(file(R"({"id": "a", "command": "true", "after": ["ok:b"]})"
+                      "\n"
+                      R"({"id": "b", "command": "true", "after": ["ok:a"]})")),
+       2, {"jobs.jsonl:1: after: it waits for line 2, which waits for it again"});
+  says(world.run("submit --at-once 2 -- true"), 2, {"--at-once"});
+}
+
 TEST(Ps, TellsTroublesBesideTheJobs) {
   StubWorld world;
   world.answers("GET /v1/status", {200,
@@ -473,8 +515,9 @@ TEST(JobsByName, AreFoundWhereJustOneLivesUnderIt) {
   says(world.run("show 0"), 2, {"begin at 1"});
   EXPECT_EQ(world.run("cancel one").out, "job 1 was cancelled\n");
   says(world.run("cancel one 2"), 2, {"no unfinished job is called 'one'"});
-  EXPECT_TRUE(world.daemon().was_asked("POST /v1/jobs/2/cancel"))
+  EXPECT_TRUE(world.daemon().was_asked("POST /v1/cancellations"))
       << "the others are ended all the same";
+  EXPECT_EQ(Json::parse(world.last_body())["jobs"], Json::array({2}));
 }
 
 TEST(Cancel, TakesRangesStatesAndNames) {
@@ -494,7 +537,7 @@ TEST(Cancel, TakesRangesStatesAndNames) {
   EXPECT_EQ(meant("--name 'train-*'"), "would cancel 2 1 3\n");
   EXPECT_EQ(meant("--name 'train-*' --state running"), "would cancel 1 3\n");
   EXPECT_EQ(meant("--all"), "would cancel 2 4 6 8 1 3 7\n");
-  EXPECT_FALSE(world.daemon().was_asked("POST /v1/jobs/2/cancel")) << "they were only named";
+  EXPECT_FALSE(world.daemon().was_asked("POST /v1/cancellations")) << "they were only named";
   says(world.run("cancel 20-30"), 2, {"none of your unfinished jobs is in 20-30"});
   says(world.run("cancel --name 'no*'"), 2, {"none of your unfinished jobs is like that"});
   says(world.run("cancel --dry-run nosuch"), 2, {"no unfinished job is called 'nosuch'"});

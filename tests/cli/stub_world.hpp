@@ -73,6 +73,7 @@ class StubWorld {
     if (const auto fixed = fixed_.find(request.method + " " + path); fixed != fixed_.end())
       return fixed->second;
     if (path == "/v1/jobs") return request.method == "POST" ? take(request) : list(request);
+    if (path == "/v1/cancellations") return cancel(request);
     if (path.starts_with("/v1/jobs/")) return about_job(request, path.substr(9));
     return refusal(404, "bad input", "no such thing: " + path);
   }
@@ -106,6 +107,24 @@ class StubWorld {
       found.push_back(std::move(document));
     }
     return json(Json{{"jobs", found}});
+  }
+
+  StubReply cancel(const StubRequest& request) {
+    const auto document = parse_json(request.body, "request");
+    if (!document) return json(error_document(document.error()), 400);
+    Json jobs = Json::array(), refused = Json::array();
+    for (const Json& each : (*document)["jobs"]) {
+      const auto found = jobs_.find(each.get<std::int64_t>());
+      if (found == jobs_.end()) {
+        const Error error{ErrorKind::bad_input, "", "there is no job " + each.dump(), "ask again"};
+        refused.push_back(error_document(error));
+        refused.back()["job"] = each;
+        continue;
+      }
+      if (!found->second.is_over()) found->second.state = "cancelled";
+      jobs.push_back(to_json(found->second, false));
+    }
+    return json(Json{{"jobs", jobs}, {"refused", refused}});
   }
 
   StubReply about_job(const StubRequest& request, const std::string& rest) {

@@ -95,10 +95,44 @@ TEST(TopView, ShowsAll64GpusOnAnOrdinaryScreen) {
 TEST(TopView, SaysHowMuchOfEachInstanceIsUsed) {
   const Lines few = top_screen({}, world(2, 3), {80, 24});
   EXPECT_TRUE(text(few).contains("A 3g.20gb")) << text(few);
-  EXPECT_TRUE(text(few).contains("4.9 GiB of 19.5 GiB")) << text(few);
+  EXPECT_TRUE(text(few).contains("4.9 of 19.5 GiB")) << text(few);
   EXPECT_TRUE(text(few).contains("job 1 train-1")) << text(few);
   const Lines many = top_screen({}, world(10, 3), {80, 24});
   EXPECT_TRUE(text(many).contains("A 25%  B 100%  c 0%")) << text(many);
+}
+
+/// As on Hopper: the driver counts how busy instances with jobs are.
+TopData counted_world(std::int64_t gpus, std::int64_t jobs) {
+  TopData data = world(gpus, jobs);
+  for (ApiGpu& gpu : data.gpus) {
+    gpu.instances[0].activity = 0.87;
+    gpu.instances[1].activity = 0.05;
+  }
+  return data;
+}
+
+TEST(TopView, SaysHowBusyEachInstanceIsWhereThatIsCounted) {
+  EXPECT_FALSE(text(top_screen({}, world(2, 3), {80, 24})).contains("busy"));
+  TopData data = counted_world(2, 3);
+  data.gpus[1].instances[0].activity.reset();
+  const Lines few = top_screen({}, data, {80, 24});
+  const auto first =
+      std::ranges::find_if(few, [](const std::string& line) { return line.contains("A 3g.20gb"); });
+  ASSERT_NE(first, few.end());
+  EXPECT_TRUE(first->contains(" 87%  job 1 train-1")) << *first;
+  EXPECT_TRUE(text(few).contains("39%")) << "(3 x 0.87 + 2 x 0.05) / 7\n" << text(few);
+  EXPECT_EQ(lines_with(few, "%"), 4U) << "an idle instance has none, and an unknown one neither\n"
+                                      << text(few);
+  const Lines many = top_screen({}, counted_world(10, 3), {80, 24});
+  EXPECT_TRUE(text(many).contains("A 87%  B 5%  c -")) << text(many);
+  const Lines narrow = top_screen({}, counted_world(10, 3), {60, 24});
+  EXPECT_TRUE(text(narrow).contains("39%  A 25%")) << "of the GPU\n" << text(narrow);
+  for (const std::size_t width : {60, 80, 100})
+    for (const std::string& line : top_screen({}, counted_world(64, 200), {width, 30}))
+      EXPECT_LE(columns_of(line), width) << line;
+  const Lines all = top_screen({}, counted_world(64, 200), {80, 30});
+  EXPECT_TRUE(text(all).contains(" 63 [AAAABBc.] 39%")) << text(all);
+  EXPECT_GE(lines_with(all, "train-"), 5U) << text(all);
 }
 
 TEST(TopView, ScrollsToTheEndAndBack) {

@@ -4,20 +4,22 @@
 
 #include <algorithm>
 
+#include "base/format.hpp"
 #include "base/terminal_text.hpp"
 #include "base/text.hpp"
 #include "program.hpp"
+#include "sim_node.hpp"
 #include "terminal.hpp"
 
 namespace cleave::testing_program {
 namespace {
 
-class Widths : public testing::TestWithParam<const char*> {};
-
-TEST_P(Widths, FitTheTerminal) {
-  Terminal screen(std::string("LC_ALL=C.UTF-8 ") + GetParam(), 80, 50);
-  const std::string shown = screen.rest();
-  EXPECT_EQ(screen.exit_code, 0) << shown;
+/// On a terminal of 80 columns; returns what is shown.
+std::string expect_fits(const std::string& command, int exit_code = 0) {
+  SCOPED_TRACE(command);
+  Terminal screen("LC_ALL=C.UTF-8 " + command, 80, 50);
+  std::string shown = screen.rest();
+  EXPECT_EQ(screen.exit_code, exit_code) << shown;
   for (const std::string_view written : split(shown, '\n')) {
     // Progress is drawn over itself.
     std::string_view line = written.substr(0, written.find_last_not_of('\r') + 1);
@@ -26,6 +28,19 @@ TEST_P(Widths, FitTheTerminal) {
     if (line.starts_with("\x1b[K")) line.remove_prefix(3);
     EXPECT_LE(columns_of(line), 80U) << line;
   }
+  return shown;
+}
+
+class Widths : public testing::TestWithParam<const char*> {};
+
+TEST_P(Widths, FitTheTerminal) {
+  expect_fits(GetParam());
+}
+
+TEST_P(Widths, AreOfAsciiWhereTheLocaleShowsNothingElse) {
+  Terminal screen(std::string("LC_ALL=C ") + GetParam(), 80, 50);
+  const std::string shown = screen.rest();
+  EXPECT_TRUE(std::ranges::all_of(shown, [](char c) { return c >= 0; })) << shown;
 }
 
 constexpr const char* commands[] = {
@@ -43,12 +58,69 @@ constexpr const char* commands[] = {
     "cleave forecast time --train examples/forecast/measured.csv --group app --whole whole_s "
     "--slices slices",
     "cleave health",
+    "cleave advise --fleet 2xA100-40GB --generate lab-day --draws 6",
     "cleave --help",
     "cleave simulate --help",
     "cleave compare --help",
     "cleave submit --help",
 };
 INSTANTIATE_TEST_SUITE_P(At80Columns, Widths, testing::ValuesIn(commands));
+
+/// The GPUs with the longest names, some instances, and somebody else's.
+TEST(WidthsOfANode, FitTheTerminalAndAreWholeInPipes) {
+  const SimNode node("3xRTX-PRO-6000-BW-96GB");
+  ASSERT_EQ(node.run("create --gpu 0 1g.24gb").exit_code, 0);
+  ASSERT_EQ(node.run("create --gpu 1 2g.48gb").exit_code, 0);
+  const std::string foreign = node.foreign("1g.24gb", 3);
+  for (const char* command : {"gpus", "instances"}) {
+    expect_fits(node.command(command));
+    const std::string whole = node.run(command).out;
+    const std::size_t widest = std::ranges::max(split(whole, '\n'), {}, [](std::string_view line) {
+                                 return line.size();
+                               }).size();
+    EXPECT_GT(widest, 80U) << whole;
+  }
+  EXPECT_NE(node.run("gpus").out.find("NVIDIA RTX PRO 6000 Blackwell Server Edition"),
+            std::string::npos);
+  EXPECT_NE(node.run("instances").out.find(foreign), std::string::npos);
+  const Outcome doctor = node.run("doctor");
+  expect_fits(node.command("doctor"), doctor.exit_code);
+}
+
+const std::string long_name = "fine-tuning-of-the-translation-model-for-newspapers-v12";
+
+std::string with_long_names(std::string text, const std::string& name) {
+  for (std::size_t at = text.find(name); at != std::string::npos;
+       at = text.find(name, at + long_name.size()))
+    text.replace(at, name.size(), '"' + long_name + '"');
+  return text;
+}
+
+std::string text_of(const std::string& path) {
+  return shell("cat " + path).out;
+}
+
+TEST(WidthsOfForecasts, FitTheTerminalAndAreWholeInPipes) {
+  const Scratch scratch;
+  const std::string repository = scratch.write(
+                        "r.jsonl",
+                        with_long_names(text_of("examples/profiles/repository.jsonl"), "\"bert\"")),
+                    jobs = scratch.write(
+                        "j.json", with_long_names(text_of("examples/profiles/inference-jobs.json"),
+                                                  "\"mail\""));
+  for (const std::string& command :
+       {"profiles list --repository " + repository, "choose --jobs " + jobs}) {
+    expect_fits("cleave " + command);
+    const Outcome whole = cleave(command);
+    EXPECT_EQ(whole.exit_code, 0) << whole.err;
+    EXPECT_NE(whole.out.find(long_name), std::string::npos) << whole.out;
+  }
+  for (const char* options :
+       {"", "--batch 64 --train", "--fits H100-80GB-SXM5", "--fits A30-24GB --offload"})
+    expect_fits(
+        fmt::format("cleave forecast model examples/models/mixtral-8x7b/config.json {}", options));
+  expect_fits("cleave forecast model vision:resnet50 --batch 256 --train --fits A100-40GB");
+}
 
 TEST(Pipes, HaveWholeLines) {
   std::size_t widest = 0;

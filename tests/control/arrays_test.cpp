@@ -176,6 +176,47 @@ TEST_F(Dependents, ARangeIsAllItsJobs) {
   EXPECT_EQ(record(all).state, JobState::finished);
 }
 
+TEST_F(Dependents, MayWaitForOthersOfTheSameRequest) {
+  std::vector<NewJob> several(3, sized("1g.5gb"));
+  several[0].siblings = {{"ok", 1}, {"any", 2}};  // it comes before what it waits for
+  several[1].array = *parse_array("1-2");
+  FakeCourse course;
+  course.runs = 4s;
+  for (JobNumber number = 1; number <= 4; ++number) jobs.plan({number, 1}, course);
+  const auto numbers = control->submit(several, moment());
+  ASSERT_TRUE(numbers) << numbers.error().text();
+  run(1s);
+  EXPECT_EQ(record(1).spec.after, (std::vector<std::string>{"ok:2-3", "any:4"}));
+  EXPECT_EQ(record(1).state, JobState::queued);
+  EXPECT_EQ(control->why_waits(1),
+            "it waits until jobs 2 to 3 have finished (2 have not ended), and job 4 has ended");
+  run(20s);
+  EXPECT_EQ(record(1).state, JobState::finished);
+}
+
+TEST_F(Arrays, OfARequestNoMoreRunAtATimeThanMay) {
+  std::vector<NewJob> several(4, sized("1g.5gb"));
+  several[0].array = *parse_array("1-3%1");  // a share of its own
+  FakeCourse course;
+  course.runs = 4s;
+  for (JobNumber number = 1; number <= 6; ++number) jobs.plan({number, 1}, course);
+  const auto numbers = control->submit(several, moment(), 2);
+  ASSERT_TRUE(numbers) << numbers.error().text();
+  const JobNumber other = submit(sized("1g.5gb"), 4s);
+  const std::vector<JobNumber> array{1, 2, 3}, rest{4, 5, 6};
+  run(1s);
+  EXPECT_EQ(in_state(array, JobState::running), 1U);
+  EXPECT_EQ(in_state(rest, JobState::running), 2U);
+  EXPECT_EQ(record(other).state, JobState::running) << "what waits is in nobody's way";
+  EXPECT_EQ(control->why_waits(6), "2 of jobs 1 to 6 run already, as many as may at a time");
+  begin();
+  for (int second = 0; second < 40; ++second) {
+    run(1s);
+    EXPECT_LE(in_state(rest, JobState::running), 2U);
+  }
+  EXPECT_EQ(in_state(*numbers, JobState::finished), 6U);
+}
+
 TEST_F(Dependents, AreRefusedWhereItIsKnownAtOnce) {
   const JobNumber fails = failing(1s);
   run(5s);

@@ -450,7 +450,13 @@ void SeededDaemon::cancel(JobNumber number) {
   cancelled_.insert(number);
   constexpr CancelGrace graces[] = {CancelGrace::of_job, CancelGrace::of_operator,
                                     CancelGrace::at_once};
-  static_cast<void>(control_->cancel(number, "someone", moment(), graces[random_.below(3)]));
+  // Now and then others of its user go with it, ended ones too.
+  std::vector<Cancellation> jobs{{number, graces[random_.below(3)]}};
+  for (JobNumber more = number + 1; random_.below(4) == 0 && wanted_.contains(more); ++more) {
+    cancelled_.insert(more);
+    jobs.push_back({more, graces[random_.below(3)]});
+  }
+  control_->cancel(jobs, "someone", moment());
 }
 
 void SeededDaemon::act() {

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <map>
 
 #include "base/format.hpp"
 #include "base/places_test.hpp"
+#include "base/text.hpp"
 #include "daemon_stand.hpp"
 
 namespace cleave::whole {
@@ -60,7 +62,7 @@ TEST(DaemonPlans, ALargeJobIsServedThatOnlyACompactionCanServe) {
   for (const char* each :
        {"Proven optimal", "a replica takes over", "none", "Freed: gpu/", " to change instances (",
         " times the planner's law, as this node's last",
-        "Nothing has been changed yet. `cleave apply "})
+        "Nothing has been changed yet. It is kept in "})
     EXPECT_TRUE(has(planned.out, each)) << each << "\n" << planned.out;
   EXPECT_EQ(stand.state_of(large), "queued");
 
@@ -84,11 +86,23 @@ TEST(DaemonPlans, ALargeJobIsServedThatOnlyACompactionCanServe) {
   EXPECT_TRUE(has(again.err, "is not on") && has(again.err, "make it again")) << again.err;
   EXPECT_TRUE(has(stand.run("plans").out, "finished"));
   const std::string shown = stand.run("plans show 1").out;
-  for (const char* each : {"done", "expected     ", ", after "})
+  for (const char* each : {"done", "expected     ", ", after ", "GPU 0 ", "to be freed  GPU "})
     EXPECT_TRUE(has(shown, each)) << shown;
+  EXPECT_FALSE(has(shown, "GPU-")) << "UUIDs are for --wide\n" << shown;
+  for (const std::string_view line : split(shown, '\n')) EXPECT_LE(line.size(), 80U) << line;
+  EXPECT_TRUE(has(stand.run("plans show 1 --wide").out, "GPU-"));
   EXPECT_EQ(stand.run("plans cancel 1").exit_code, 1);
   EXPECT_EQ(stand.run("plans show 9").exit_code, 2);
   EXPECT_TRUE(has(stand.events(), "plan-finished plan 1 finished"));
+  const std::string nothing = stand.path("nothing");
+  const Outcome no_moves =
+      stand.run(fmt::format("plan reconfigure --live --max-migrations 0 -o {}", nothing));
+  EXPECT_TRUE(has(no_moves.out, "Nothing to do. ") && has(no_moves.out, "is not written"))
+      << no_moves.out << no_moves.err;
+  const Outcome as_json =
+      stand.run(fmt::format("plan reconfigure --live --max-migrations 0 --json -o {}", nothing));
+  EXPECT_TRUE(has(as_json.err, "is not written")) << as_json.err;
+  EXPECT_FALSE(std::filesystem::exists(nothing));
   EXPECT_TRUE(has(text_of(stand.state() + "/audit.jsonl"), "/v1/plans"));
 }
 

@@ -161,6 +161,48 @@ TEST(Service, ServesEveryRoute) {
   EXPECT_TRUE(cancelled["state"] == "stopping" || cancelled["state"] == "cancelled") << cancelled;
 }
 
+TEST(Service, CancelsManyJobsInOneWrite) {
+  ServiceStand stand;
+  ServiceSettings settings{"", true, "laws"};
+  stand.service().set_settings(settings);
+  stand.jobs().plan({1, 1}, runs_for(milliseconds(10)));
+  stand.jobs().plan({2, 1}, runs_for(std::chrono::hours(1)));
+  stand.ask(ada(), "POST", "/v1/jobs", plain_job);
+  EXPECT_EQ(stand.ask(ada(), "GET", "/v1/jobs/1/wait?timeout_s=20").json()["state"], "finished");
+  stand.ask(ada(), "POST", "/v1/jobs", plain_job);
+  stand.run(milliseconds(500));
+  stand.ask(0, "POST", "/v1/pause");
+  Json many = Json::parse(plain_job);
+  many["array"] = "1-500";
+  ASSERT_EQ(stand.ask(ada(), "POST", "/v1/jobs", many.dump()).response->status, 201);
+  const auto cancel = [&](std::uint32_t uid, const Json& jobs) {
+    return stand.ask(uid, "POST", "/v1/cancellations", Json{{"jobs", jobs}}.dump());
+  };
+  Json all = Json::array({9999, 1});
+  for (int job = 2; job <= 502; ++job) all.push_back(job);
+  const std::size_t writes = stand.disk().writes();
+  const Json answer = cancel(ada(), all).json();
+  EXPECT_LE(stand.disk().writes(), writes + 3) << "what ends is a write of its own";
+  ASSERT_EQ(answer["jobs"].size(), 502U);
+  EXPECT_EQ(answer["jobs"][0]["state"], "finished") << "as it ended";
+  EXPECT_EQ(answer["jobs"][1]["id"], 2) << "in the order asked for";
+  EXPECT_EQ(answer["jobs"][1]["state"], "stopping");
+  EXPECT_EQ(answer["jobs"][2]["state"], "cancelled");
+  ASSERT_EQ(answer["refused"].size(), 1U);
+  EXPECT_EQ(answer["refused"][0]["job"], 9999);
+  EXPECT_EQ(answer["refused"][0]["error"]["message"], "there is no job 9999");
+  EXPECT_NE(stand.audit().find("502 jobs, 1 refused"), std::string::npos);
+  EXPECT_EQ(stand.ask(ada(), "GET", "/v1/jobs?state=queued").json()["jobs"].size(), 0U);
+  for (const Json& wrong : {Json::array(), Json::array({0}), Json::array({2, 1, 2})})
+    EXPECT_EQ(cancel(ada(), wrong).response->status, 400) << wrong;
+  stand.disk().fail_reads(1);
+  EXPECT_EQ(cancel(ada(), {1}).response->status, 503);
+  if (::geteuid() == 0) {
+    EXPECT_EQ(cancel(bob, {1}).json()["refused"].size(), 1U) << "another user's";
+    EXPECT_EQ(cancel(0, {1}).json()["jobs"].size(), 1U);
+  }
+}
+
 TEST(Service, PurgesEndedJobsOfTheUserWhoAsks) {
   ServiceStand stand;
   for (std::int64_t job = 1; job <= 30; ++job)
@@ -781,12 +823,20 @@ TEST(Service, SeveralSubmissionsAreTakenTogether) {
   refused(Json::array({one, {{"memory_mib", 0}}}), 400, "submission 2: memory_mib");
   refused(Json::array({one, {{"profile", "7g.80gb"}}}), 409, "submission 2: the request");
   refused(Json::array({one, one, one}), 429, "the queue");
+  refused(Json::array({one, {{"after", {"ok:#3"}}}}), 400, "submission 2: after");
+  refused(Json::array({one, {{"after", {"soon:#1"}}}}), 400, "submission 2: after");
+  refused(Json::array({{{"after", {"ok:#2"}}}, {{"after", {"any:#1"}}}}), 400,
+          "submission 1: after");
   refused(Json::array(), 400, "submissions");
   refused(Json::array({one, 5}), 400, "submissions: submissions[1]");
   if (::geteuid() == 0)
     refused(Json::array({one, {{"priority", 3}}}), 403, "submission 2: priority");
   EXPECT_EQ(stand.ask(bob, "GET", "/v1/jobs").json()["jobs"].size(), 4U) << "none of these";
-  EXPECT_EQ(stand.ask(bob, "POST", "/v1/jobs", plain_job).json()["id"], 5);
+  const Json linked{{"submissions", {one, {{"after", {"ok:#1", "any:4"}}}}},
+                    {"common", Json::parse(plain_job)},
+                    {"at_once", 1}};
+  EXPECT_EQ(stand.ask(bob, "POST", "/v1/submissions", linked.dump()).response->status, 201);
+  EXPECT_EQ(stand.ask(bob, "GET", "/v1/jobs/6").json()["after"], Json::array({"any:4", "ok:5"}));
 }
 
 TEST(Service, OneThatIsSentTwiceBeforeItIsWrittenIsTakenOnce) {

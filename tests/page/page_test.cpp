@@ -105,6 +105,23 @@ TEST_F(Browser, ShowsAComparison) {
   EXPECT_EQ(count(seen.out, "role=\"tab\""), 3U);
 }
 
+TEST_F(Browser, ShowsAnAdvice) {
+  const std::string file = path("report.html");
+  const Outcome made = shell(fmt::format(
+      "cleave advise --fleet 2xA100-40GB --generate lab-day --draws 6 --report {}", file));
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  const Outcome seen = shows(file);
+  expect_no_complaint(seen);
+  const std::string first = made.out.substr(0, made.out.find(':'));
+  for (const std::string& part :
+       {std::string("<h1>cleave advise</h1>"), std::string("The advice"), first,
+        std::string("Candidates side by side"), std::string("class=\"dots\""),
+        std::string("Layouts that stay"), std::string("What to measure first"),
+        std::string("With one thing changed"), std::string("6 draws of the workload")})
+    EXPECT_NE(seen.out.find(part), std::string::npos) << part;
+  EXPECT_EQ(count(seen.out, "NaN"), 0U);
+}
+
 TEST_F(Browser, ShowsAPlan) {
   const std::string file = path("report.html");
   const Outcome made = shell(

@@ -81,6 +81,7 @@ TEST_F(Installed, AllIsThere) {
                            "share/man/man1/cleave-plan-deploy.1",
                            "share/bash-completion/completions/cleave",
                            "share/bash-completion/completions/cleaved",
+                           "share/bash-completion/completions/cleave-job",
                            "share/zsh/site-functions/_cleave",
                            "share/fish/vendor_completions.d/cleave.fish",
                            "share/doc/cleave/docs/service.md",

@@ -14,10 +14,12 @@ export type Error = {
 export type Submission = unknown & unknown & unknown & unknown & unknown & unknown & unknown & unknown & unknown & unknown & unknown & unknown & unknown & unknown & unknown & unknown & unknown & unknown & unknown & unknown | unknown & unknown | unknown | unknown & unknown | unknown | unknown | unknown;
 
 export type Submissions = {
-  /** Each a Submission once what is common has been added */
+  /** Each a Submission once what is common has been added; in `after`, ok:#3 is the third of these */
   submissions: Record<string, unknown>[];
   /** What holds for each that does not say it itself */
   common?: Record<string, unknown>;
+  /** How many of their jobs may run at a time */
+  at_once?: number;
 };
 
 export type Place = {
@@ -257,6 +259,30 @@ export type SubmittedJobs = {
   jobs: number[];
 };
 
+export type Cancellation = {
+  /** Their numbers, each once; of an array those of its jobs */
+  jobs: number[];
+  /** Kill them at once, also those that are being cancelled already */
+  now?: boolean;
+};
+
+export type CancelledJobs = {
+  /** As they are now, in the order in which they were named */
+  jobs: ListedJob[];
+  /** Those that there are not, or that are another user's */
+  refused: ({
+    job: number;
+    error: {
+      kind: "bad usage" | "bad input" | "infeasible" | "internal";
+      /** What is wrong: a key, a file; may be empty */
+      place: string;
+      message: string;
+      /** What would help; may be empty */
+      remedy: string;
+    };
+  })[];
+};
+
 export type Instance = {
   /** UUID of the GPU */
   gpu: string;
@@ -278,6 +304,8 @@ export type Instance = {
   total_mib: number | null;
   /** Joules that jobs have used there since it was made; null where none is known */
   energy_j: number | null;
+  /** Share of its SMs' time with work, of all its jobs together, between the last two looks at the GPU; null where no job runs there, where the driver does not count it, as before Hopper, and for users who neither operate nor have a job there */
+  activity: number | null;
   /** Numbers of the processes that use it; for those who operate or have a job there */
   processes: number[];
 };

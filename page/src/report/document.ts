@@ -132,6 +132,50 @@ export interface Plan {
   pending: [workload: string, reason: string][];
 }
 
+/** Times over other times, draw by draw. */
+export interface Ratio {
+  median: number;
+  low: number;
+  high: number;
+  shorter: number;
+  longer: number;
+  draws: number;
+  difference: string;
+}
+
+export interface Draw {
+  turnaround_mean_s: number;
+  wait_mean_s: number;
+  slowdown_p95: number | null;
+  makespan_s: number;
+}
+
+export interface Candidate {
+  scheduler: string;
+  kind: string;
+  layout: string | null;
+  left_out: string | null;
+  over_whole_gpus?: Ratio | null;
+  draws?: Draw[];
+}
+
+export interface Advice {
+  text: string[];
+  answer: { fixed_layout: { scheduler: string; layout: string | null } | null };
+  candidates: Candidate[];
+  changes: {
+    what: string;
+    scheduler: { scheduler: string; layout: string | null } | null;
+    mig_over_whole_gpus: Ratio | null;
+    gain: Ratio | null;
+    changes_answer: boolean;
+  }[];
+  unmeasured: {
+    application: string; jobs: number; gpu_hours: number; share: number; moves: number | null; changes_answer: boolean;
+  }[];
+  draws: { as_things_are: number };
+}
+
 export interface Report {
   format: string;
   title: string;
@@ -142,6 +186,7 @@ export interface Report {
   runs: Run[];
   comparison: Comparison | null;
   plan: Plan | null;
+  advice: Advice | null;
 }
 
 export const known_format = "cleave report/1";

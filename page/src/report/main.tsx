@@ -9,6 +9,7 @@ import { Heat } from "../parts/heat";
 import { share_within } from "../parts/shares";
 import { Timeline } from "../parts/timeline";
 import { command_line, number, percent, time } from "../parts/words";
+import { Advised } from "./advice";
 import { Comparing } from "./comparison";
 import { Planned } from "./plan";
 import { type Line, type Report, type Run, known_format } from "./document";
@@ -194,6 +195,7 @@ function Page({ report }: { report: Report }) {
       <Asked report={report} />
       {report.comparison !== null && report.comparison.schedulers.length > 0 && <Comparing comparison={report.comparison} />}
       {report.plan !== null && <Planned plan={report.plan} />}
+      {report.advice !== null && <Advised advice={report.advice} />}
       <Runs runs={report.runs} />
       <Distributions runs={report.runs} />
     </>

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 
 #include "base/format.hpp"
 #include "base/json.hpp"
@@ -141,6 +142,47 @@ std::string in_words(const ApiJob& job) {
   return job.is_over() ? end_in_words(job) : fmt::format("job {} is being stopped", job.id);
 }
 
+/// What the daemon said of them: those that it cancelled, or that had ended, and those refused.
+struct Answered {
+  std::vector<Json> jobs;
+  std::vector<Error> refused;
+};
+
+/// Adds what it says of some of them.
+Result<void> ask_to_cancel(ApiClient& daemon, std::span<const std::int64_t> jobs, bool now,
+                           Answered& answered) {
+  const auto document =
+      daemon.ask_json("POST", "/v1/cancellations", Json{{"jobs", jobs}, {"now", now}}.dump());
+  if (!document) return std::unexpected(document.error());
+  const auto list = [&](const char* key) {
+    const auto found = document->is_object() ? document->find(key) : document->end();
+    return found != document->end() && found->is_array() ? *found : Json::array();
+  };
+  for (const Json& each : list("jobs")) answered.jobs.push_back(each);
+  for (const Json& each : list("refused")) answered.refused.push_back(read_error(404, each.dump()));
+  return {};
+}
+
+/// In one request, unless these are very many.
+Result<Answered> ask_to_cancel(ApiClient& daemon, std::span<const std::int64_t> jobs, bool now) {
+  constexpr std::size_t most_at_a_time = 10'000;
+  Answered answered;
+  for (; !jobs.empty(); jobs = jobs.subspan(std::min(jobs.size(), most_at_a_time)))
+    if (const auto asked =
+            ask_to_cancel(daemon, jobs.first(std::min(jobs.size(), most_at_a_time)), now, answered);
+        !asked)
+      return std::unexpected(asked.error());
+  return answered;
+}
+
+int say_what_would_be(const Options& options, const Chosen& meant, int code) {
+  if (options.json)
+    print(Json{{"would_cancel", meant.jobs}});
+  else
+    fmt::print("would cancel {}\n", fmt::join(meant.jobs, " "));
+  return code;
+}
+
 Result<int> cancel(const Options& options) {
   if (options.jobs.empty() && !options.chooses())
     return fail(ErrorKind::bad_usage, "JOB", "no job is named",
@@ -154,29 +196,18 @@ Result<int> cancel(const Options& options) {
   int code = 0;
   // The others are cancelled all the same, unless no daemon answers.
   for (const Error& each : meant->wrong) code = std::max(code, report_error(each, false));
-  if (options.dry_run) {
-    if (options.json)
-      print(Json{{"would_cancel", meant->jobs}});
-    else
-      fmt::print("would cancel {}\n", fmt::join(meant->jobs, " "));
-    return code;
-  }
-  Json documents = Json::array();
-  for (const std::int64_t each : meant->jobs) {
-    const auto document = daemon->ask_json(
-        "POST", fmt::format("/v1/jobs/{}/cancel{}", each, options.now ? "?now=1" : ""));
-    if (!document) {
-      if (daemon->unreachable() || (meant->jobs.size() == 1 && meant->wrong.empty()))
-        return std::unexpected(document.error());
-      code = std::max(code, report_error(document.error(), false));
-      continue;
-    }
-    documents.push_back(*document);
-    const auto job = read_job(*document, "the daemon's answer");
+  if (options.dry_run) return say_what_would_be(options, *meant, code);
+  const auto answered = ask_to_cancel(*daemon, meant->jobs, options.now);
+  if (!answered) return std::unexpected(answered.error());
+  if (meant->jobs.size() == 1 && meant->wrong.empty() && !answered->refused.empty())
+    return std::unexpected(answered->refused.front());
+  for (const Error& each : answered->refused) code = std::max(code, report_error(each, false));
+  for (const Json& each : answered->jobs) {
+    const auto job = read_job(each, "the daemon's answer");
     if (!job) return std::unexpected(job.error());
     if (!options.json) fmt::print("{}\n", in_words(*job));
   }
-  if (options.json) print(Json{{"jobs", documents}});
+  if (options.json) print(Json{{"jobs", answered->jobs}});
   return code;
 }
 

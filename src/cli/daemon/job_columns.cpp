@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/format.hpp"
+#include "base/human_size.hpp"
 #include "base/terminal_text.hpp"
 #include "base/text.hpp"
 #include "cli/daemon/job_text.hpp"
@@ -52,10 +53,10 @@ std::string where_of(const ApiJob& job, Instant) {
 }
 std::string asks_of(const ApiJob& job, Instant) {
   // A job that asks for nothing starts on the smallest instance.
-  return job.asks_now == "nothing" ? "-" : visible(job.asks_now);
+  return job.asks_now == "nothing" ? "-" : visible(with_human_sizes(job.asks_now));
 }
 std::string memory_of(const ApiJob& job, Instant) {
-  return job.memory ? memory_text(*job.memory) : "";
+  return job.memory ? memory_cell(*job.memory) : "";
 }
 std::string energy_of(const ApiJob& job, Instant) {
   return job.energy ? fmt::format("{:.1f} kJ", *job.energy / 1000) : "-";
@@ -63,8 +64,9 @@ std::string energy_of(const ApiJob& job, Instant) {
 std::string why_of(const ApiJob& job, Instant) {
   const std::string code =
       job.is_over() ? exit_code_text(job.exit_code, job.reason) : std::string();
-  if (code.empty() || job.reason.empty()) return code.empty() ? visible(job.reason) : code;
-  return fmt::format("{}, {}", visible(job.reason), code);
+  const std::string reason = visible(with_human_sizes(job.reason));
+  if (code.empty() || reason.empty()) return code.empty() ? reason : code;
+  return fmt::format("{}, {}", reason, code);
 }
 std::string time_or_dash(const std::optional<Instant>& time) {
   return time ? local_time(*time) : "-";

@@ -36,6 +36,12 @@ std::string local_time(Instant instant) {
   return {written, size};
 }
 
+std::string memory_cell(MiB memory) {
+  const double gib = static_cast<double>(memory.value) / 1024;
+  return memory.value == 0 || gib >= 0.1 ? fmt::format("{:.1f} GiB", gib)
+                                         : fmt::format("{:.3f} GiB", gib);
+}
+
 std::string memory_text(MiB memory) {
   if (memory.value < 1024) return fmt::format("{} MiB", memory.value);
   return fmt::format("{:.1f} GiB", static_cast<double>(memory.value) / 1024);
@@ -88,7 +94,7 @@ std::string processes_table(const ApiJob& job, std::size_t width) {
       {text_only, "where", [](const P& of) { return of.instance ? text(*of.instance) : ""; }},
       {text_only, "device",
        [](const P& of) { return of.instance ? visible(of.instance->device) : ""; }},
-      {text_only, "memory", [](const P& of) { return of.memory ? memory_text(*of.memory) : ""; }},
+      {text_only, "memory", [](const P& of) { return of.memory ? memory_cell(*of.memory) : ""; }},
       {text_only, "why it ended", [](const P& of) {
          const std::string code = exit_code_text(of.exit_code, of.why);
          return fmt::format("{}{}{}", visible(of.why), of.why.empty() || code.empty() ? "" : ", ",

@@ -19,6 +19,8 @@ namespace cleave::cli {
 [[nodiscard]] std::string local_time(Instant instant);
 /// "1.5 GiB", "512 MiB"
 [[nodiscard]] std::string memory_text(MiB memory);
+/// The same in a column, where all have one unit: "1.5 GiB", "0.5 GiB", "0.010 GiB"
+[[nodiscard]] std::string memory_cell(MiB memory);
 
 /// "exit code 3", empty where there is none, it is 0, or the reason says the number already.
 [[nodiscard]] std::string exit_code_text(std::optional<int> exit_code, const std::string& reason);

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/format.hpp"
+#include "base/human_size.hpp"
 #include "base/json.hpp"
 #include "base/shell_word.hpp"
 #include "base/terminal_text.hpp"
@@ -168,7 +169,7 @@ void print_history(const ApiJob& job, Instant now) {
        [now](const A& of) {
          return of.started ? human(std::max(of.ended.value_or(now) - *of.started, Duration{})) : "";
        }},
-      {text_only, "peak", [](const A& of) { return of.peak ? memory_text(*of.peak) : ""; }},
+      {text_only, "peak", [](const A& of) { return of.peak ? memory_cell(*of.peak) : ""; }},
       {text_only, "why it ended", end_of}};
   fmt::print("\n{}", text_rows(columns, job.history));
 }
@@ -177,8 +178,9 @@ void print_job(const ApiJob& job, Instant now) {
   const std::string name = job.name.empty() ? "" : fmt::format(" ({})", visible(job.name));
   fmt::print("job {}{}\n", job.id, name);
   line(job.is_over() ? "ended" : "state",
-       job.reason.empty() ? visible(job.state)
-                          : fmt::format("{}: {}", visible(job.state), visible(job.reason)));
+       job.reason.empty()
+           ? visible(job.state)
+           : fmt::format("{}: {}", visible(job.state), visible(with_human_sizes(job.reason))));
   if (job.kind != "batch") line("kind", visible(job.kind));
   line("array", array_text(job));
   line("replicas", service_text(job));
@@ -190,8 +192,9 @@ void print_job(const ApiJob& job, Instant now) {
     if (job.places == 1) line("device", visible(job.instance->device));
     if (!job.is_over()) line("size", visible(job.why_size.value_or("")));
   }
-  line("asked for", visible(job.asked));
-  if (job.asks_now != job.asked && job.attempts > 1) line("asks now for", visible(job.asks_now));
+  line("asked for", visible(with_human_sizes(job.asked)));
+  if (job.asks_now != job.asked && job.attempts > 1)
+    line("asks now for", visible(with_human_sizes(job.asks_now)));
   if (job.memory) line("memory", fmt::format("{} as last reported", memory_text(*job.memory)));
   line("energy", energy_text(job));
   line("warning", warning_text(job));

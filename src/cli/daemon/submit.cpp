@@ -33,8 +33,9 @@ struct Options : DaemonOptions {
   SubmitOptions job;
   std::vector<std::string> before_dashes;
   bool wait = false, follow = false, raw = false;
-  std::string key;   // empty: one of its own
-  std::string file;  // of jobs; empty: there is one job
+  std::string key;           // empty: one of its own
+  std::string file;          // of jobs; empty: there is one job
+  std::int64_t at_once = 0;  // of these; 0: all
   std::int64_t patience = 60;
 };
 
@@ -260,19 +261,35 @@ Result<Taken> send_one(const Options& options) {
   return taken;
 }
 
-/// The names of dependencies in a line, as the option's are; and all that can be checked here.
+/// The names of dependencies in a line, as the option's are. Of those on other lines of the file,
+/// "ok:#3", it takes out the words and returns them.
+Result<Json> named_dependencies(const Options& options, FileJob& job, const std::string& place) {
+  Json of_file = Json::array();
+  const Json after = job.keys.value("after", Json());
+  if (!after.is_array()) return of_file;
+  Json& numbers = job.keys["after"] = Json::array();
+  for (const Json& each : after) {
+    if (!each.is_string()) {
+      numbers.push_back(each);
+      continue;
+    }
+    const auto word = each.get<std::string>();
+    if (word.contains(":#")) {
+      of_file.push_back(each);
+      continue;
+    }
+    const auto found = resolver(options)(word);
+    if (!found) return fail_at(fmt::format("{}: after", place), found.error());
+    for (const std::string& one : *found) numbers.push_back(one);
+  }
+  return of_file;
+}
+
+/// All that can be checked here.
 Result<void> check_line(const Options& options, const Json& common, FileJob& job,
                         const std::string& place) {
-  if (const Json after = job.keys.value("after", Json()); after.is_array()) {
-    Json& numbers = job.keys["after"] = Json::array();
-    for (const Json& each : after) {
-      const auto found = each.is_string() ? resolver(options)(each.get<std::string>())
-                                          : Result<std::vector<std::string>>();
-      if (!found) return fail_at(fmt::format("{}: after", place), found.error());
-      for (const std::string& one : *found) numbers.push_back(one);
-      if (!each.is_string()) numbers.push_back(each);
-    }
-  }
+  const auto of_file = named_dependencies(options, job, place);
+  if (!of_file) return std::unexpected(of_file.error());
   Json whole = common;
   whole.update(job.keys);
   if (const auto sound = read_submission(whole, place); !sound)
@@ -281,6 +298,7 @@ Result<void> check_line(const Options& options, const Json& common, FileJob& job
     there.error().place = place;
     return there;
   }
+  for (const Json& each : *of_file) job.keys["after"].push_back(each);
   return {};
 }
 
@@ -307,6 +325,7 @@ Result<Taken> send_file(const Options& options) {
   if (!text) return std::unexpected(text.error());
   auto jobs = parse_job_file(*text, file);
   if (!jobs) return std::unexpected(jobs.error());
+  if (const auto linked = link_lines(*jobs, file); !linked) return std::unexpected(linked.error());
   auto common = document_of(options, {"sh"});  // in place of those in the file
   if (!common) return std::unexpected(common.error());
   common->erase("command");
@@ -321,9 +340,10 @@ Result<Taken> send_file(const Options& options) {
       return std::unexpected(fine.error());
     list.push_back(each.keys);
   }
-  auto document =
-      answer_to(options, Json{{"submissions", list}, {"common", *common}},
-                [&](Error error) { return of_its_line(std::move(error), file, *jobs); });
+  Json body{{"submissions", std::move(list)}, {"common", std::move(*common)}};
+  if (options.at_once > 0) body["at_once"] = options.at_once;
+  auto document = answer_to(
+      options, body, [&](Error error) { return of_its_line(std::move(error), file, *jobs); });
   if (!document) return std::unexpected(document.error());
   Taken taken;
   std::optional<Error> error;
@@ -404,6 +424,11 @@ void add_submit(CommandLine& program, Run& run) {
       "line, or a JSON object a line with the keys of docs/job-fields.md. Other options hold for "
       "each line that does not say otherwise");
   file->check(not_empty());
+  command
+      ->add_option("--at-once", options.at_once,
+                   "With --file: how many of its jobs may run at a time, as %20 says of an array")
+      ->check(Check::range(std::int64_t{1}, most_array_tasks))
+      ->needs(file);
   command
       ->add_option(
           "--key", options.key,

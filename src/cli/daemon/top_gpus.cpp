@@ -1,6 +1,7 @@
 #include "cli/daemon/top_gpus.hpp"
 
 #include <algorithm>
+#include <functional>
 
 #include "base/format.hpp"
 #include "base/terminal.hpp"
@@ -9,6 +10,7 @@
 #include "cli/blocks.hpp"
 #include "cli/daemon/job_text.hpp"
 #include "cli/table.hpp"
+#include "model/gpu_model.hpp"
 
 namespace cleave::cli {
 
@@ -52,18 +54,43 @@ std::string power_of(const ApiGpu& gpu) {
   return gpu.power_w ? fmt::format("{:.0f} W", *gpu.power_w) : "-";
 }
 
-/// "A 37 %  B 12 %  c -": how much of each instance's memory is in use.
-std::string memory_of(const ApiGpu& gpu) {
+std::string short_percent(const std::optional<double>& share) {
+  return share ? fmt::format("{}%", static_cast<int>(*share * 100 + 0.5)) : "-";
+}
+
+/// "A 37%  B 12%  c -": a share of each instance.
+std::string shares_of(const ApiGpu& gpu,
+                      const std::function<std::optional<double>(const ApiInstance&)>& share) {
   Lines parts;
   std::size_t nth = 0;
   for (const ApiInstance& instance : by_start(gpu)) {
     const char name = letter(instance, nth);
     if (instance.owner == "ours") ++nth;
-    const auto share = share_used(instance);
-    parts.push_back(share ? fmt::format("{} {}%", name, static_cast<int>(*share * 100 + 0.5))
-                          : fmt::format("{} -", name));
+    parts.push_back(fmt::format("{} {}", name, short_percent(share(instance))));
   }
   return fmt::format("{}", fmt::join(parts, "  "));
+}
+
+/// The share of the GPU's compute slices at work; nothing where that of an instance in use is not
+/// known.
+std::optional<double> busy_of(const ApiGpu& gpu) {
+  const auto model = find_gpu_model(gpu.model);
+  if (!model || !gpu.mig) return std::nullopt;
+  double slices = 0;
+  for (const ApiInstance& instance : gpu.instances) {
+    // Without its device, it may be in use by a job of another user.
+    if (!in_use(instance) && instance.owner == "ours" && !instance.device.empty()) continue;
+    const auto& profiles = (*model)->profiles;
+    const auto profile = std::ranges::find(profiles, instance.profile, &Profile::name);
+    if (!instance.activity || profile == profiles.end()) return std::nullopt;
+    slices += *instance.activity * profile->compute.value;
+  }
+  return slices / (*model)->compute.value;
+}
+
+bool counts(const ApiGpu& gpu) {
+  return std::ranges::any_of(gpu.instances,
+                             [](const ApiInstance& each) { return each.activity.has_value(); });
 }
 
 std::string jobs_on(const ApiInstance& instance, std::span<const ApiJob> jobs) {
@@ -79,52 +106,94 @@ std::string jobs_on(const ApiInstance& instance, std::span<const ApiJob> jobs) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-Lines instance_lines(const ApiGpu& gpu, std::span<const ApiJob> jobs) {
-  constexpr std::size_t bar_width = 12;
+std::string drawn(const std::optional<double>& share) {
+  constexpr std::size_t bar_width = 8;
+  const std::string filled = share ? bar(*share, bar_width, shows_unicode()) : "";
+  return filled + std::string(bar_width - columns_of(filled), ' ');
+}
+
+/// "12.0 of 19.5 GiB"
+std::string memory_in_use(const ApiInstance& instance) {
+  if (!instance.used || !instance.total) return "memory not known";
+  const auto gib = [](MiB size) { return static_cast<double>(size.value) / 1024; };
+  return fmt::format("{:.1f} of {:.1f} GiB", gib(*instance.used), gib(*instance.total));
+}
+
+/// With `busy`, the use of the processors beside that of the memory.
+Lines instance_lines(const ApiGpu& gpu, std::span<const ApiJob> jobs, bool busy) {
   Lines lines;
   std::size_t nth = 0;
   for (const ApiInstance& instance : by_start(gpu)) {
     const char name = letter(instance, nth);
     if (instance.owner == "ours") ++nth;
-    const auto share = share_used(instance);
-    const std::string drawn = share ? bar(*share, bar_width, shows_unicode()) : "";
-    const std::string used =
-        share ? fmt::format("{} of {}", memory_text(*instance.used), memory_text(*instance.total))
-              : "memory not known";
-    lines.push_back(fmt::format("     {} {:10} {}{} {:22} {}", name, visible(instance.profile),
-                                drawn, std::string(bar_width - columns_of(drawn), ' '), used,
+    const std::string at_work =
+        busy ? fmt::format("  {} {:>4}", drawn(instance.activity),
+                           in_use(instance) ? short_percent(instance.activity) : "")
+             : "";
+    lines.push_back(fmt::format("     {} {:10} {} {:16}{}  {}", name, visible(instance.profile),
+                                drawn(share_used(instance)), memory_in_use(instance), at_work,
                                 jobs_on(instance, jobs)));
   }
   return lines;
 }
 
-/// A line for each GPU; with `whole`, its instances below it.
-Lines lines_of_gpus(std::span<const ApiGpu> gpus, std::span<const ApiJob> jobs, bool whole) {
-  Lines header{"GPU", "model", "layout", "power", "state"};
-  if (!whole) header = {"GPU", "layout", "power", "memory in use", "state"};
+/// What is said of a GPU and its instances.
+enum class Detail : std::uint8_t {
+  lines,   // a line for each instance
+  shares,  // of each instance its shares, in the GPU's line
+  gpu,     // the same, but how busy the GPU is
+};
+
+std::string table_of_gpus(std::span<const ApiGpu> gpus, Detail detail, bool busy) {
+  const bool lines = detail == Detail::lines;
+  Lines header{"GPU", "layout", "power", "busy", "memory in use", "state"};
+  if (lines) header = {"GPU", "model", "layout", "power", "busy", "state"};
+  const auto busy_column = std::ranges::find(header, "busy") - header.begin();
+  if (!busy) header.erase(header.begin() + busy_column);
   Table table(header);
   for (const ApiGpu& gpu : gpus) {
-    const std::string index = fmt::format("{}", gpu.index);
-    if (whole)
-      table.add({index, visible(gpu.model), picture(gpu), power_of(gpu), state_of(gpu)});
+    Lines cells{fmt::format("{}", gpu.index), picture(gpu), power_of(gpu),
+                detail == Detail::shares ? shares_of(gpu, &ApiInstance::activity)
+                                         : short_percent(busy_of(gpu))};
+    if (lines)
+      cells.insert(cells.begin() + 1, visible(gpu.model));
     else
-      table.add({index, picture(gpu), power_of(gpu), memory_of(gpu), state_of(gpu)});
+      cells.push_back(shares_of(gpu, share_used));
+    cells.push_back(state_of(gpu));
+    if (!busy) cells.erase(cells.begin() + busy_column);
+    table.add(std::move(cells));
   }
+  return table.text(0);
+}
+
+/// A line for each GPU, and perhaps its instances below it.
+Lines lines_of_gpus(std::span<const ApiGpu> gpus, std::span<const ApiJob> jobs, Detail detail) {
+  const bool busy = std::ranges::any_of(gpus, counts);
+  const std::string text = table_of_gpus(gpus, detail, busy);
   Lines lines;
-  const std::string text = table.text(0);
   std::size_t at = 0;
   for (const std::string_view line : split(trimmed(text), '\n')) {
     lines.emplace_back(line);
-    if (whole && at > 0)
-      for (std::string& below : instance_lines(gpus[at - 1], jobs))
+    if (detail == Detail::lines && at > 0)
+      for (std::string& below : instance_lines(gpus[at - 1], jobs, busy))
         lines.push_back(std::move(below));
     ++at;
   }
   return lines;
 }
 
-/// "12 [AAAABBb.]"; "12 lost" where that is more than the layout.
+/// One line for each GPU, with as much as fits.
+Lines one_line_each(std::span<const ApiGpu> gpus, std::size_t width) {
+  Lines lines = lines_of_gpus(gpus, {}, Detail::shares);
+  const bool fits = std::ranges::all_of(
+      lines, [width](const std::string& line) { return columns_of(line) <= width; });
+  return fits ? lines : lines_of_gpus(gpus, {}, Detail::gpu);
+}
+
+/// "12 [AAAABBb.] 63%", with how busy it is where that is counted; "12 lost" where that is more
+/// than the layout.
 Lines grid(std::span<const ApiGpu> gpus, std::size_t width) {
+  const bool busy = std::ranges::any_of(gpus, counts);
   Lines cells;
   std::size_t widest = 0;
   for (const ApiGpu& gpu : gpus) {
@@ -135,6 +204,7 @@ Lines grid(std::span<const ApiGpu> gpus, std::size_t width) {
     cells.push_back(state.empty() || gpu.mig ? fmt::format("{:>3} {}{}", gpu.index, picture(gpu),
                                                            state.empty() ? "" : "!")
                                              : fmt::format("{:>3} {}", gpu.index, state));
+    if (busy && gpu.mig) cells.back() += fmt::format("{:>4}", short_percent(busy_of(gpu)));
     widest = std::max(widest, columns_of(cells.back()));
   }
   const std::size_t across = std::max<std::size_t>(1, (width + 2) / (widest + 2));
@@ -155,8 +225,8 @@ std::vector<std::string> gpu_lines(std::span<const ApiGpu> gpus, std::span<const
   if (gpus.empty()) return {};
   std::size_t instances = 0;
   for (const ApiGpu& gpu : gpus) instances += gpu.instances.size();
-  Lines lines = 1 + gpus.size() + instances <= most ? lines_of_gpus(gpus, jobs, true)
-                : 1 + gpus.size() <= most           ? lines_of_gpus(gpus, jobs, false)
+  Lines lines = 1 + gpus.size() + instances <= most ? lines_of_gpus(gpus, jobs, Detail::lines)
+                : 1 + gpus.size() <= most           ? one_line_each(gpus, width)
                                                     : grid(gpus, width);
   for (std::string& line : lines) line = cut_to(line, width);
   return lines;

@@ -130,10 +130,9 @@ void print_text(const BatchQuestion& question, const Choices& choices,
     slices += count * question.partitions[partition].slices;
     placed += count;
   }
-  say("lambda {}, margin {}: {} of {} have a partition{}{}", question.weighing.lambda,
-      question.weighing.margin, placed, counted(choices.size(), "job"), parts.empty() ? "" : ": ",
-      fmt::join(parts, ", "));
-  say("; {} compute slices together{}\n", slices,
+  say("lambda {}, margin {}: {} of {} have a partition{}{}; {} compute slices together{}\n",
+      question.weighing.lambda, question.weighing.margin, placed, counted(choices.size(), "job"),
+      parts.empty() ? "" : ": ", fmt::join(parts, ", "), slices,
       gpus && *gpus > 0 ? fmt::format("; {} empty {} hold them at once", *gpus, model->key) : "");
 }
 

@@ -9,6 +9,7 @@
 #include "cli/command.hpp"
 #include "cli/forecast/chart.hpp"
 #include "cli/table.hpp"
+#include "cli/trace_arguments.hpp"
 #include "forecast/memory/growth_laws.hpp"
 #include "forecast/memory/memory_series.hpp"
 #include "forecast/memory/trend_options.hpp"
@@ -32,7 +33,7 @@ OptionTexts options_in(const std::string& spec) {
 struct Options {
   std::string series, capacity, forecaster = "trend";
   std::optional<std::int64_t> iterations;
-  bool json = false;
+  bool json = false, skip_bad_lines = false;
 };
 
 struct Answer {
@@ -213,7 +214,10 @@ Result<int> forecast_memory(const Options& options) {
   if (!forecaster) return std::unexpected(forecaster.error());
   const auto text = read_text(options.series);
   if (!text) return std::unexpected(text.error());
-  auto series = read_memory_series(*text, options.series, options.iterations);
+  BadLines bad;
+  auto series = read_memory_series(*text, options.series, options.iterations,
+                                   options.skip_bad_lines ? &bad : nullptr);
+  report(bad);
   if (!series) return std::unexpected(series.error());
   if (series->reports.empty())
     return fail(ErrorKind::bad_input, options.series, "it has no samples", "give at least one row");
@@ -262,6 +266,7 @@ void add_forecast_memory(CommandLine& forecast, Run& run) {
       ->add_option("--forecaster", options.forecaster,
                    "NAME[:key=value;...]; listed by `cleave forecasters`")
       ->default_str("trend");
+  add_skip_bad_lines(*command, options.skip_bad_lines);
   add_json(*command, options.json);
 }
 

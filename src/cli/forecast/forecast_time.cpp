@@ -9,6 +9,7 @@
 #include "cli/command.hpp"
 #include "cli/say.hpp"
 #include "cli/table.hpp"
+#include "cli/trace_arguments.hpp"
 #include "forecast/time/completion_time.hpp"
 #include "model/speed_table.hpp"
 #include "physics/profile_times.hpp"
@@ -21,7 +22,7 @@ struct Options {
   std::string train, save, model, predict, form, known, gpu;
   MeasuredJobsOptions jobs;
   CompletionTimeOptions time;
-  bool json = false;
+  bool json = false, skip_bad_lines = false;
 };
 
 std::string percent_text(double share) {
@@ -107,7 +108,10 @@ Result<int> train(const Options& given) {
   const auto text = read_text(options.train);
   if (!text) return std::unexpected(text.error());
   const std::string place = shown(options.train, 200);
+  BadLines bad;
+  if (options.skip_bad_lines) options.jobs.bad_lines = &bad;
   const auto jobs = read_measured_jobs(*text, place, options.jobs);
+  report(bad);
   if (!jobs) return std::unexpected(jobs.error());
   const auto model = CompletionTime::train(*jobs, options.jobs.target, options.time);
   if (!model) return fail_at(place, model.error());
@@ -166,8 +170,11 @@ Result<int> predict(const Options& options) {
   if (!model) return std::unexpected(model.error());
   const auto text = read_text(options.predict);
   if (!text) return std::unexpected(text.error());
-  const auto jobs = read_asked_jobs(*text, shown(options.predict, 200), model->features(),
-                                    model->features_that_may_miss());
+  BadLines bad;
+  const auto jobs =
+      read_asked_jobs(*text, shown(options.predict, 200), model->features(),
+                      model->features_that_may_miss(), options.skip_bad_lines ? &bad : nullptr);
+  report(bad);
   if (!jobs) return std::unexpected(jobs.error());
   if (jobs->empty())
     return fail(ErrorKind::bad_input, shown(options.predict, 200), "it has a header but no jobs");
@@ -351,6 +358,7 @@ void add_forecast_time(CommandLine& forecast, Run& run) {
   known->excludes(train)->excludes(model)->excludes(predict);
   command->add_option("--gpu", options.gpu, "With --known: the GPU model")->needs(known);
   add_training(*command, options);
+  add_skip_bad_lines(*command, options.skip_bad_lines)->excludes(known);
   add_json(*command, options.json);
 }
 

@@ -109,9 +109,15 @@ Result<PlanOrder> order_of(const PlanProblem& problem, const Plan& plan, const L
   return order;
 }
 
+std::string not_written(const std::string& file) {
+  return fmt::format("{} is not written, since there is nothing to carry out", visible(file));
+}
+
 std::string order_for_people(const PlanProblem& problem, const Plan& plan, const PlanOrder& order,
                              const LiveState& state, const std::string& file) {
-  if (order.moves.empty()) return "\nNo job needs to be moved, or none allows it.\n";
+  if (order.moves.empty())
+    return fmt::format("\nNothing to do. No job needs to be moved, or none allows it.{}\n",
+                       file.empty() ? "" : fmt::format(" {}.", not_written(file)));
   Table table({"wave", "job", "from", "to", "how", "interruption"});
   for (const PlannedMove& move : order.moves) {
     const ApiFleetWork* work = work_of(state, move.job);
@@ -127,8 +133,9 @@ std::string order_for_people(const PlanProblem& problem, const Plan& plan, const
       "\n{}\nFreed: {}\nExpected time: {}.\nNothing has been changed yet.{}\n", table.text(),
       freed.empty() ? "no GPU" : fmt::format("{}", fmt::join(freed, ", ")),
       in_words(expected_time(problem, plan, order.moves, times_of(state.fleet)), state.fleet),
-      file.empty() ? " With -o FILE the plan is kept, and `cleave apply FILE` carries it out."
-                   : fmt::format(" `cleave apply {}` carries it out.", visible(file)));
+      file.empty()
+          ? " With -o FILE the plan is kept, and `cleave apply FILE` carries it out."
+          : fmt::format(" It is kept in {0}; `cleave apply {0}` carries it out.", visible(file)));
 }
 
 }  // namespace cleave::cli

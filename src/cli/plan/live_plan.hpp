@@ -23,6 +23,9 @@ struct LiveState {
 [[nodiscard]] Result<PlanOrder> order_of(const PlanProblem& problem, const Plan& plan,
                                          const LiveState& state, const std::string& kind);
 
+/// Why a plan without moves is not kept in this file.
+[[nodiscard]] std::string not_written(const std::string& file);
+
 /// Who moves, how, what is interrupted, what becomes free and how long it may take.
 [[nodiscard]] std::string order_for_people(const PlanProblem& problem, const Plan& plan,
                                            const PlanOrder& order, const LiveState& state,

@@ -152,6 +152,8 @@ Result<int> show_live(const PlanProblem& problem, const Plan& plan, const LiveSt
     return 0;
   }
   fmt::print("{}", document);
+  if (!options.output.empty() && order->moves.empty())
+    fmt::print(stderr, "cleave: {}\n", not_written(options.output));
   return 0;
 }
 

@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <thread>
 
+#include "api/documents.hpp"
 #include "api/plan_documents.hpp"
 #include "base/format.hpp"
 #include "base/human_time.hpp"
 #include "base/json.hpp"
 #include "base/read_text.hpp"
+#include "base/terminal.hpp"
 #include "base/terminal_text.hpp"
 #include "base/text.hpp"
 #include "cli/daemon/daemon_client.hpp"
@@ -38,8 +41,27 @@ std::string freed_of(const LivePlan& plan) {
   return fmt::format("- of {}", plan.frees.size());
 }
 
-std::string place_of(const PlannedPlace& place) {
-  return visible(fmt::format("{}@{} {}", place.profile, place.start, place.gpu));
+/// By UUID.
+using GpuNames = std::map<std::string, std::string>;
+
+/// Numbers in place of UUIDs, as far as the daemon manages these GPUs now.
+Result<GpuNames> gpu_numbers(ApiClient& daemon) {
+  const auto document = daemon.ask_json("GET", "/v1/gpus");
+  if (!document) return std::unexpected(document.error());
+  const auto gpus = read_gpus(*document, answer);
+  if (!gpus) return std::unexpected(gpus.error());
+  GpuNames names;
+  for (const ApiGpu& gpu : *gpus) names[gpu.uuid] = fmt::format("GPU {}", gpu.index);
+  return names;
+}
+
+std::string name_of(const std::string& uuid, const GpuNames& names) {
+  const auto found = names.find(uuid);
+  return visible(found == names.end() ? uuid : found->second);
+}
+
+std::string place_of(const PlannedPlace& place, const GpuNames& names) {
+  return fmt::format("{} {}@{}", name_of(place.gpu, names), visible(place.profile), place.start);
 }
 
 /// "plan 3 (compact) stopped: its time is up; 1 of 2 moves done, 0 of 1 GPUs freed"
@@ -64,7 +86,7 @@ std::string purpose_text(const LivePlan& plan) {
                      : "no");
 }
 
-std::string whole_text(const LivePlan& plan) {
+std::string whole_text(const LivePlan& plan, const GpuNames& names) {
   std::string text = fmt::format("{}\nby           {}\nbegan        {}\n", in_words(plan),
                                  visible(plan.by), local_time(plan.begun));
   text += plan.ended ? fmt::format("ended        {}, after {}\n", local_time(*plan.ended),
@@ -72,11 +94,12 @@ std::string whole_text(const LivePlan& plan) {
                      : fmt::format("at latest    {}\n", local_time(plan.until));
   if (plan.expected) text += fmt::format("expected     {}\n", human(*plan.expected));
   text += purpose_text(plan);
-  for (const std::string& gpu : plan.frees) text += fmt::format("to be freed  {}\n", visible(gpu));
+  for (const std::string& gpu : plan.frees)
+    text += fmt::format("to be freed  {}\n", name_of(gpu, names));
   Table table({"wave", "job", "from", "to", "state", "why not"});
   for (const PlannedMove& move : plan.moves)
-    table.add({std::to_string(move.wave), std::to_string(move.job), place_of(move.from),
-               place_of(move.to),
+    table.add({std::to_string(move.wave), std::to_string(move.job), place_of(move.from, names),
+               place_of(move.to, names),
                std::string(move_phase_names[static_cast<std::size_t>(move.state)]),
                visible(move.why_not)});
   return fmt::format("{}\n{}", text, table.text());
@@ -140,6 +163,7 @@ Result<int> apply(const ApplyOptions& options) {
 
 struct PlansOptions : DaemonOptions {
   std::string action, plan;
+  bool wide = false;
 };
 
 Result<int> list(ApiClient& daemon, bool json) {
@@ -183,7 +207,13 @@ Result<int> plans(const PlansOptions& options) {
   }
   const auto plan = read_live_plan(*document, answer);
   if (!plan) return std::unexpected(plan.error());
-  fmt::print("{}", show ? whole_text(*plan) : in_words(*plan) + "\n");
+  if (!show) {
+    fmt::print("{}\n", in_words(*plan));
+    return 0;
+  }
+  const auto names = options.wide ? GpuNames() : gpu_numbers(*daemon);
+  if (!names) return std::unexpected(names.error());
+  fmt::print("{}", wrapped(whole_text(*plan, *names), terminal_width()));
   return 0;
 }
 
@@ -216,6 +246,7 @@ void add_plans(CommandLine& program, Run& run) {
   command->add_option("ACTION", options.action, "What to do with one plan; without it, list all")
       ->check(Check::one_of({"show", "pause", "resume", "cancel"}));
   command->add_option("N", options.plan, "The plan's number")->check(not_empty());
+  command->add_flag("--wide", options.wide, "With show: UUIDs of GPUs in place of their numbers");
   add_daemon(*command, options);
 }
 

@@ -25,10 +25,10 @@ namespace cleave {
 /// A user's request, from the call until the store has it.
 struct UserRequest {
   std::uint64_t number = 0;
-  StoreBatch batch;                       // events without their numbers
-  std::function<void()> enter;            // into the node, once it is written
-  std::optional<JobNumber> cancels = {};  // the job that it wants to end
-  std::function<void()> refused = {};     // called where it is not written
+  StoreBatch batch;                     // events without their numbers
+  std::function<void()> enter;          // into the node, once it is written
+  std::vector<JobNumber> cancels = {};  // the jobs that it wants to end
+  std::function<void()> refused = {};   // called where it is not written
 };
 
 /// Keeps changes until they are written, and effects until then.

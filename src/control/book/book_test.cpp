@@ -270,9 +270,9 @@ TEST_F(BookTest, RequestsEnterOnceTheyAreWrittenAndThenTheyAreAnswered) {
 TEST_F(BookTest, RequestsThatCannotBeWrittenAreRefused) {
   std::string entered;
   book.request(setting("a"), [&] { entered += "a"; });
-  book.request(setting("b"), [&] { entered += "b"; }).cancels = 7;
+  book.request(setting("b"), [&] { entered += "b"; }).cancels = {7};
   disk.fail_writes(1);
-  book.write_requests(node.state, [](const UserRequest& each) { return each.cancels == 7; });
+  book.write_requests(node.state, [](const UserRequest& each) { return !each.cancels.empty(); });
   EXPECT_EQ(entered, "");
   EXPECT_FALSE(book.writes());
   const auto answers = book.take_answers();

@@ -380,6 +380,11 @@ void Brain::admit(Processes job) {
   facts.application = spec.application;
   facts.batch = spec.batch;
   if (spec.task) facts.array = {static_cast<std::uint64_t>(spec.task->job), spec.task->at_once};
+  // Other than the number of any array.
+  constexpr std::uint64_t of_a_request = std::uint64_t{1} << 63;
+  if (spec.at_once && facts.array.at_once == 0)
+    facts.array = {of_a_request | static_cast<std::uint64_t>(spec.at_once->first),
+                   spec.at_once->most};
   parts_->facts.set(std::move(facts));
 }
 

@@ -154,7 +154,7 @@ std::string Listing::why_waits(JobNumber number, const QueueView& queue) const {
   const auto place = queue.before.find(number);
   if (place == queue.before.end()) return record.reason;
   const Brain::Outlook outlook = brain_.outlook(*job);
-  if (outlook.array_is_full && record.spec.task) return full_array(*record.spec.task);
+  if (outlook.array_is_full) return full_share(record.spec);
   std::string why =
       !outlook.user_limit.empty() ? outlook.user_limit
       : record.several() ? fmt::format("it waits until {} are free at a time", text(record.request))
@@ -196,15 +196,20 @@ std::string Listing::awaited(const LiveJob& job) const {
 }
 
 /// "20 of array 12 run already"; those that go before it may not have begun.
-std::string Listing::full_array(const ArrayTask& task) const {
+std::string Listing::full_share(const JobSpec& spec) const {
+  const bool of_array = spec.task && spec.task->at_once > 0;
+  if (!of_array && !spec.at_once) return {};
+  const JobsAtOnce share =
+      of_array ? JobsAtOnce{spec.task->job, spec.task->last, spec.task->at_once} : *spec.at_once;
+  const std::string jobs = of_array ? fmt::format("array {}", share.first)
+                                    : fmt::format("jobs {} to {}", share.first, share.last);
   std::int64_t running = 0;
-  for (auto at = node_.jobs.lower_bound(task.job); at != node_.jobs.end() && at->first <= task.last;
-       ++at)
+  for (auto at = node_.jobs.lower_bound(share.first);
+       at != node_.jobs.end() && at->first <= share.last; ++at)
     running += at->second.record.leader == 0 && node_.runs(at->second) ? 1 : 0;
-  if (running >= task.at_once)
-    return fmt::format("{} of array {} run already, as many as may at a time", running, task.job);
-  return fmt::format("{} of array {} may run at a time, and as many go before it", task.at_once,
-                     task.job);
+  if (running >= share.most)
+    return fmt::format("{} of {} run already, as many as may at a time", running, jobs);
+  return fmt::format("{} of {} may run at a time, and as many go before it", share.most, jobs);
 }
 
 std::string Listing::why_size(JobNumber number) const {
@@ -292,9 +297,11 @@ std::vector<GpuStatus> Listing::gpus() const {
       all[index(*at)].energies[device] += *instance.energy_mj;
   for (const auto& [place, keys] : node_.occupants)
     for (const JobKey& key : keys)
-      if (const LiveJob* job = node_.find(key.job))
+      if (const LiveJob* job = node_.find(key.job)) {
+        const LiveAttempt& attempt = job->attempts.at(key.attempt);
         all[index(place.gpu)].jobs.push_back(
-            {job->attempts.at(key.attempt).record.device, {job->record.job(), key.attempt}});
+            {attempt.record.device, {job->record.job(), key.attempt}, attempt.activity});
+      }
   return all;
 }
 

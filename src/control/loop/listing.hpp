@@ -66,7 +66,7 @@ class Listing {
   [[nodiscard]] std::string stays_in_words(GpuId gpu, PlacementSet places,
                                            const std::string& why) const;
   [[nodiscard]] std::string awaited(const LiveJob& job) const;
-  [[nodiscard]] std::string full_array(const ArrayTask& task) const;
+  [[nodiscard]] std::string full_share(const JobSpec& spec) const;
   [[nodiscard]] std::string reserved_gpus() const;
 
   const Clock& clock_;

@@ -61,16 +61,26 @@ void UserRequests::write() {
 /// Nothing enters that is not written; but what runs is stopped all the same, since it may be what
 /// fills the disk. That it was asked for is written when that is possible again.
 bool UserRequests::stop_though_unwritten(const UserRequest& request) {
-  const LiveJob* job = request.cancels ? node_.find(*request.cancels) : nullptr;
-  if (job == nullptr || is_final(job->record.state)) return false;
   std::vector<JobKey> keys;
-  for (const LiveJob* replica : std::as_const(node_).replicas(*job))
-    for (const LiveJob* process : std::as_const(node_).processes(*replica))
-      for (const auto& [attempt, live] : process->attempts) keys.push_back(live.record.key);
+  for (const JobNumber number : request.cancels) {
+    const std::vector<JobKey> attempts = attempts_of(number);
+    keys.insert(keys.end(), attempts.begin(), attempts.end());
+  }
   if (keys.empty()) return false;
   request.enter();
   for (const JobKey& key : keys) lifecycle_.stop_now(key);
   return true;
+}
+
+/// Of all its processes and replicas, while it has not ended.
+std::vector<JobKey> UserRequests::attempts_of(JobNumber number) const {
+  std::vector<JobKey> keys;
+  const LiveJob* job = node_.find(number);
+  if (job == nullptr || is_final(job->record.state)) return keys;
+  for (const LiveJob* replica : std::as_const(node_).replicas(*job))
+    for (const LiveJob* process : std::as_const(node_).processes(*replica))
+      for (const auto& [attempt, live] : process->attempts) keys.push_back(live.record.key);
+  return keys;
 }
 
 /// Why no GPU here will ever have an instance for it; empty where one can.
@@ -183,29 +193,43 @@ Result<std::optional<KeyedJob>> UserRequests::submitted_with(std::uint32_t uid,
   return KeyedJob{(*stored)->number, (*stored)->key.value().content, true};
 }
 
-void UserRequests::cancel(JobNumber number, const std::string& by, CancelGrace grace) {
-  const LiveJob* job = node_.find(number);
-  if (job == nullptr || is_final(job->record.state)) {
-    // It is over, or was never there; the caller has checked which.
-    book_.request({}, [] {});
-    return;
+std::optional<Duration> UserRequests::most_grace(CancelGrace grace) const {
+  switch (grace) {
+    case CancelGrace::of_job:
+      return std::nullopt;
+    case CancelGrace::of_operator:
+      return settings_.operators_grace;
+    case CancelGrace::at_once:
+      break;
   }
+  return Duration{};
+}
+
+void UserRequests::cancel(std::span<const Cancellation> jobs, const std::string& by) {
   StoreBatch batch;
-  for (const LiveJob* replica : std::as_const(node_).replicas(*job)) {
-    batch.jobs.push_back(replica->record);
-    batch.jobs.back().cancelled = true;
+  std::vector<JobNumber> numbers;
+  std::vector<std::pair<JobNumber, std::optional<Duration>>> all;
+  for (const Cancellation& each : jobs) {
+    const LiveJob* job = node_.find(each.job);
+    // What is over, or was never there, asks for nothing; the caller has checked which.
+    if (job == nullptr || is_final(job->record.state)) continue;
+    for (const LiveJob* replica : std::as_const(node_).replicas(*job)) {
+      batch.jobs.push_back(replica->record);
+      batch.jobs.back().cancelled = true;
+    }
+    // That it is over is another event: job-cancelled, or how it ended before it heard of this.
+    batch.events.push_back(book_.event_record(
+        "job-cancelling", fmt::format("job {} is being cancelled by {}", each.job, by),
+        &job->record));
+    numbers.push_back(each.job);
+    all.emplace_back(each.job, most_grace(each.grace));
   }
-  // That it is over is another event: job-cancelled, or how it ended before it heard of this.
-  batch.events.push_back(book_.event_record(
-      "job-cancelling", fmt::format("job {} is being cancelled by {}", number, by), &job->record));
-  std::optional<Duration> most;
-  if (grace == CancelGrace::of_operator) most = settings_.operators_grace;
-  if (grace == CancelGrace::at_once) most = Duration{};
-  const auto enter = [this, number, by, most] {
-    if (LiveJob* cancelled = node_.find(number))
-      for (LiveJob* replica : node_.replicas(*cancelled)) lifecycle_.cancel(*replica, by, most);
+  const auto enter = [this, all = std::move(all), by] {
+    for (const auto& [number, most] : all)
+      if (LiveJob* cancelled = node_.find(number))
+        for (LiveJob* replica : node_.replicas(*cancelled)) lifecycle_.cancel(*replica, by, most);
   };
-  book_.request(std::move(batch), enter).cancels = number;
+  book_.request(std::move(batch), enter).cancels = std::move(numbers);
 }
 
 Result<void> UserRequests::drain(GpuId gpu, bool drained) {

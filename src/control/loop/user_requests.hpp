@@ -37,8 +37,9 @@ class UserRequests {
 
   [[nodiscard]] Result<std::optional<KeyedJob>> submitted_with(std::uint32_t uid,
                                                                const std::string& key) const;
-  [[nodiscard]] Result<std::vector<JobNumber>> submit(std::span<const NewJob> jobs);
-  void cancel(JobNumber job, const std::string& by, CancelGrace grace);
+  [[nodiscard]] Result<std::vector<JobNumber>> submit(std::span<const NewJob> jobs,
+                                                      std::int64_t at_once = 0);
+  void cancel(std::span<const Cancellation> jobs, const std::string& by);
   [[nodiscard]] Result<void> drain(GpuId gpu, bool drained);
   void pause(bool paused);
   [[nodiscard]] Result<void> set_scheduler(const std::string& text);
@@ -67,9 +68,12 @@ class UserRequests {
   [[nodiscard]] const std::string& work_out_impossible(const Request& request);
   void choose_size(JobSpec& spec, std::uint32_t uid);
   [[nodiscard]] Result<void> fit_kernel(JobSpec& spec) const;
-  void enter_job(std::vector<JobRecord> processes);
+  void enter_node(std::vector<JobRecord> processes);
+  void begin_to_wait(JobNumber number);
   void enter_jobs(std::vector<std::vector<JobRecord>> jobs);
   void enter_drained(GpuId gpu, bool drained);
+  [[nodiscard]] std::optional<Duration> most_grace(CancelGrace grace) const;
+  [[nodiscard]] std::vector<JobKey> attempts_of(JobNumber number) const;
   [[nodiscard]] bool stop_though_unwritten(const UserRequest& request);
 
   const Clock& clock_;

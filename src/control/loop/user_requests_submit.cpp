@@ -39,13 +39,18 @@ struct UserRequests::Draft {
   std::vector<std::vector<JobRecord>> jobs;  // each with its processes and replicas
   std::vector<std::pair<JobNumber, DiskAccounts::Kept>> kept;
   DiskAccounts::Kept all_kept;
-  JobNumber next = 0;  // the first number that is free
+  JobNumber next = 0;                 // the first number that is free
+  std::vector<std::string> ranges;    // the numbers of each submission
+  std::optional<JobsAtOnce> at_once;  // of all of them
 };
 
-Result<std::vector<JobNumber>> UserRequests::submit(std::span<const NewJob> jobs) {
+Result<std::vector<JobNumber>> UserRequests::submit(std::span<const NewJob> jobs,
+                                                    std::int64_t at_once) {
   Draft draft;
   draft.next = node_.last_job + 1;
   const JobNumber first = draft.next;
+  draft.ranges = ranges_from(first, jobs);
+  if (at_once > 0) draft.at_once = {first, number_after(first, jobs) - 1, at_once};
   for (std::size_t i = 0; i < jobs.size(); ++i)
     if (auto added = add_to(draft, jobs[i]); !added) {
       if (jobs.size() > 1)
@@ -82,6 +87,9 @@ Result<void> UserRequests::add_to(Draft& draft, const NewJob& job) {
   if (const auto fits = fit_kernel(record.spec); !fits) return fits;
   if (const auto fine = check(record.spec, draft.jobs.size() + job.tasks() - 1); !fine) return fine;
   if (const auto fine = dependencies_.check(job.owner.uid, job.spec.after); !fine) return fine;
+  for (const Sibling& each : job.siblings)
+    record.spec.after.push_back(fmt::format("{}:{}", each.on, draft.ranges[each.job]));
+  record.spec.at_once = draft.at_once;
   record.request = record.spec.request;
   record.submitted = clock_.wall();
   if (!job.array) {
@@ -162,18 +170,26 @@ Result<void> UserRequests::fit_kernel(JobSpec& spec) const {
   return {};
 }
 
+/// All of them first, since some may wait for others.
 void UserRequests::enter_jobs(std::vector<std::vector<JobRecord>> jobs) {
   dependencies_.forget_looks();
-  for (std::vector<JobRecord>& processes : jobs) enter_job(std::move(processes));
+  std::vector<JobNumber> numbers;
+  for (std::vector<JobRecord>& processes : jobs) {
+    numbers.push_back(processes.front().number);
+    enter_node(std::move(processes));
+  }
+  for (const JobNumber number : numbers) begin_to_wait(number);
 }
 
-void UserRequests::enter_job(std::vector<JobRecord> processes) {
-  const JobNumber number = processes.front().number;
+void UserRequests::enter_node(std::vector<JobRecord> processes) {
   for (JobRecord& record : processes) {
     LiveJob& process = node_.jobs[record.number];
     process.record = std::move(record);
     process.measured = node_.applications.times_of(process.record.owner.uid, process.record.spec);
   }
+}
+
+void UserRequests::begin_to_wait(JobNumber number) {
   LiveJob& first = node_.jobs.at(number);
   // Before anything asks whether they belong into the queue.
   const std::vector<LiveJob*> replicas = node_.replicas(first);

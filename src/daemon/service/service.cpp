@@ -43,6 +43,7 @@ std::span<const Service::Route> Service::table() {
       {{"GET", "/v1/jobs/{job}", everyone}, &Service::show_job},
       {{"GET", "/v1/jobs/{job}/wait", everyone}, &Service::wait_for_job},
       {{"POST", "/v1/jobs/{job}/cancel", everyone}, &Service::cancel_job},
+      {{"POST", "/v1/cancellations", everyone}, &Service::cancel_several},
       {{"POST", "/v1/jobs/{job}/purge", everyone}, &Service::purge_job},
       {{"GET", "/v1/jobs/{job}/logs", everyone}, &Service::logs},
       {{"POST", "/v1/purge", everyone}, &Service::purge},
@@ -158,7 +159,8 @@ void Service::route(const ApiCallPtr& call) {
           403);
     return (this->*each.serve)(call);
   }
-  if (methods.empty()) return call->no_such("path", call->request.path);
+  if (methods.empty())
+    return call->no_such("path", call->request.path, "GET /v1/openapi.json lists them");
   HttpResponse response =
       http_error(405, name(ErrorKind::bad_input), "",
                  fmt::format("{} is not possible here", shown(call->request.method)),
@@ -430,8 +432,9 @@ void Service::events(const ApiCallPtr& call) {
   if (const auto id = parse_integer(last_id); id && *id >= 0)
     after = id;
   else if (!last_id.empty())
-    return call->refuse(
-        Error{ErrorKind::bad_input, "Last-Event-ID", "this is not the id of an event", ""});
+    return call->refuse(Error{ErrorKind::bad_input, "Last-Event-ID",
+                              "this is not the id of an event",
+                              "leave it out to begin with the events of now"});
   const std::optional<std::uint32_t> uid =
       call->operates ? std::nullopt : std::optional(call->request.peer.uid);
   const std::int64_t last = doors_.control.last_event();

@@ -5,8 +5,10 @@
 //
 // Each path and method is a row of one table, which tests compare with docs/openapi.json.
 
+#include <expected>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -129,8 +131,10 @@ class Service {
   void list_jobs(const ApiCallPtr& call);
   void show_job(const ApiCallPtr& call);
   void wait_for_job(const ApiCallPtr& call);
-  void cancel_job(const ApiCallPtr& call);
   void logs(const ApiCallPtr& call);
+  // service_cancel.cpp
+  void cancel_job(const ApiCallPtr& call);
+  void cancel_several(const ApiCallPtr& call);
   // service_usage.cpp
   void usage(const ApiCallPtr& call);
   // service_purge.cpp
@@ -159,7 +163,18 @@ class Service {
                                       const struct SubmissionIntake& intake);
   void take_in(const ApiCallPtr& call, bool listed);
   void reply_with_new_job(const ApiCallPtr& call, JobNumber number, const JobCommand& command);
+  /// Why a client does not see a job, and the status that says so.
+  struct Unseen {
+    Error error;
+    int status = 404;
+  };
+  [[nodiscard]] std::expected<JobRecord, Unseen> look_up(const ApiCallPtr& call, JobNumber number,
+                                                         std::string_view word);
   [[nodiscard]] std::optional<JobRecord> find_job(const ApiCallPtr& call);
+  [[nodiscard]] CancelGrace grace_for(const ApiCallPtr& call, const JobRecord& job,
+                                      bool at_once) const;
+  [[nodiscard]] bool cancel_piece(const std::shared_ptr<struct CancelWalk>& walk);
+  [[nodiscard]] bool cancelled_piece(struct CancelWalk& walk);
   [[nodiscard]] GpuIndexOf index_of();
   [[nodiscard]] std::optional<JobQuery> job_query(const ApiCallPtr& call);
   [[nodiscard]] ApiJob list_view(const JobRecord& job, const AttemptRecord* stored,

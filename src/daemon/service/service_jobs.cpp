@@ -61,31 +61,35 @@ GpuIndexOf Service::index_of() {
   };
 }
 
-/// The job that the path names, if the client may see it; otherwise that has been answered.
-std::optional<JobRecord> Service::find_job(const ApiCallPtr& call) {
-  const auto number = parse_integer(call->parts[0]);
+/// The job, if the client may see it. What is not there and what is another user's look alike.
+std::expected<JobRecord, Service::Unseen> Service::look_up(const ApiCallPtr& call, JobNumber number,
+                                                           std::string_view word) {
   std::optional<JobRecord> found;
-  if (number && *number > 0) {
-    if (const JobRecord* job = doors_.control.job(*number)) {
+  if (number > 0) {
+    if (const JobRecord* job = doors_.control.job(number)) {
       found = *job;
     } else {
-      auto stored = doors_.store.job(*number);
-      if (!stored) {
-        call->refuse(stored.error(), 503);
-        return std::nullopt;
-      }
+      auto stored = doors_.store.job(number);
+      if (!stored) return std::unexpected(Unseen{stored.error(), 503});
       found = std::move(*stored);
     }
   }
   const bool sees = found && (call->operates || found->owner.uid == call->request.peer.uid);
-  if (sees && found->leader == 0) return found;
-  if (sees) {
-    call->no_such("job", call->parts[0],
-                  fmt::format("it is {} {} of job {}", found->is_replica() ? "replica" : "process",
-                              found->rank(), found->leader));
-    return std::nullopt;
-  }
-  call->no_such("job", call->parts[0], list_of_jobs);
+  if (sees && found->leader == 0) return *std::move(found);
+  return std::unexpected(Unseen{
+      Error{ErrorKind::bad_input, "", fmt::format("there is no job {}", shown(word)),
+            sees ? fmt::format("it is {} {} of job {}", found->is_replica() ? "replica" : "process",
+                               found->rank(), found->leader)
+                 : std::string(list_of_jobs)},
+      404});
+}
+
+/// The job that the path names, if the client may see it; otherwise that has been answered.
+std::optional<JobRecord> Service::find_job(const ApiCallPtr& call) {
+  const std::string& word = call->parts[0];
+  auto found = look_up(call, parse_integer(word).value_or(0), word);
+  if (found) return *std::move(found);
+  call->refuse(found.error().error, found.error().status);
   return std::nullopt;
 }
 
@@ -197,12 +201,13 @@ std::optional<std::optional<std::uint32_t>> Service::user_meant(
     else
       uid = call->operates ? UserBook::uid_of(*user) : std::nullopt;  // others do not look up
     if (!uid && call->operates) {
-      call->no_such("user", *user);
+      call->no_such("user", *user, "`getent passwd` lists the users of this machine");
       return std::nullopt;
     }
   }
   if (!call->operates && uid != call->request.peer.uid) {
-    call->refuse(Error{ErrorKind::infeasible, "query: user", "only operators see others' jobs", ""},
+    call->refuse(Error{ErrorKind::infeasible, "query: user", "only operators see others' jobs",
+                       "leave the user out for your own"},
                  403);
     return std::nullopt;
   }
@@ -242,7 +247,8 @@ std::optional<JobQuery> Service::job_query(const ApiCallPtr& call) {
     query.state = parse_job_state(*state);
     if (!query.state) {
       call->refuse(Error{ErrorKind::bad_input, "query: state",
-                         fmt::format("there is no state '{}'", shown(*state)), ""});
+                         fmt::format("there is no state '{}'", shown(*state)),
+                         fmt::format("the states are {}", fmt::join(job_state_names, ", "))});
       return std::nullopt;
     }
     if (is_final(*query.state)) query.final_too = true;
@@ -367,24 +373,6 @@ void Service::wait_for_job(const ApiCallPtr& call) {
         }});
 }
 
-void Service::cancel_job(const ApiCallPtr& call) {
-  const bool at_once = call->flag("now");
-  if (!call->query_is_fine()) return;
-  const auto job = find_job(call);
-  if (!job) return;
-  const std::string result = fmt::format("job {}", job->number);
-  if (is_final(job->state)) return reply_with_job(call, job->number, result);
-  const bool others = call->operates && job->owner.uid != call->request.peer.uid;
-  const CancelGrace grace = at_once  ? CancelGrace::at_once
-                            : others ? CancelGrace::of_operator
-                                     : CancelGrace::of_job;
-  if (const auto taken = doors_.control.cancel(job->number, call->by(), doors_.now(), grace);
-      !taken)
-    return call->refuse(taken.error());
-  when_written(
-      call, [this, call, number = job->number, result] { reply_with_job(call, number, result); });
-}
-
 // Output.
 
 void Service::logs(const ApiCallPtr& call) {
@@ -398,10 +386,12 @@ void Service::logs(const ApiCallPtr& call) {
   const auto job = find_job(call);
   if (!job) return;
   if (query.rank >= job->processes() * job->replicas())
-    return call->no_such("process", fmt::format("{} of job {}", query.rank, job->number));
+    return call->no_such("process", fmt::format("{} of job {}", query.rank, job->number),
+                         "`cleave show` lists the processes of a job");
   // Replicas are started again each for itself.
   if (query.attempt && !job->is_replica() && *query.attempt > job->attempts)
-    return call->no_such("attempt", fmt::format("{} of job {}", *query.attempt, job->number));
+    return call->no_such("attempt", fmt::format("{} of job {}", *query.attempt, job->number),
+                         "`cleave show` lists the attempts of a job");
   query.job = job->number;
   // Up to a mebibyte is read at once.
   in_pieces(call, [this, call, query, until = doors_.now().steady + std::chrono::seconds(seconds)] {

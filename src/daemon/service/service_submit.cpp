@@ -17,7 +17,8 @@ namespace cleave {
 /// What one request asks for.
 struct SubmissionIntake {
   std::vector<NewJob> jobs;
-  bool listed = false;  // as a list: the answer is one, too
+  bool listed = false;       // as a list: the answer is one, too
+  std::int64_t at_once = 0;  // that may run at a time; 0: all
 
   /// Of jobs, those of arrays too.
   [[nodiscard]] std::size_t count() const {
@@ -77,6 +78,52 @@ Result<NewJob> read_new_job(const Json& document, const JobOwner& owner, const s
   return job;
 }
 
+/// Takes "ok:#3", of the third of these submissions, out of what one of them waits for.
+Result<std::vector<Sibling>> take_siblings(Json& submission, std::size_t count,
+                                           const std::string& place) {
+  std::vector<Sibling> siblings;
+  const auto after = submission.find("after");
+  if (after == submission.end() || !after->is_array()) return siblings;
+  Json others = Json::array();
+  for (const Json& each : *after) {
+    const std::string text = each.is_string() ? each.get<std::string>() : std::string();
+    const std::size_t mark = text.find(":#");
+    if (mark == text.npos) {
+      others.push_back(each);
+      continue;
+    }
+    const auto number = parse_integer(std::string_view(text).substr(mark + 2));
+    const std::string on = text.substr(0, mark);
+    if (!parse_dependency(on + ":1") || !number || *number < 1 ||
+        *number > static_cast<std::int64_t>(count))
+      return fail(ErrorKind::bad_input, fmt::format("{}: after", place),
+                  fmt::format("'{}' names none of these {} submissions", shown(text), count),
+                  "ok:#3 is the third of them");
+    siblings.push_back({on, static_cast<std::size_t>(*number - 1)});
+  }
+  if (std::ssize(others) + std::ssize(siblings) > most_dependencies)
+    return fail(ErrorKind::bad_input, fmt::format("{}: after", place),
+                fmt::format("these are more than {}", most_dependencies));
+  *after = std::move(others);
+  return siblings;
+}
+
+/// Nothing of them would ever start.
+Result<void> check_circles(const SubmissionIntake& intake) {
+  std::vector<std::vector<std::size_t>> awaited(intake.jobs.size());
+  for (std::size_t i = 0; i < intake.jobs.size(); ++i)
+    for (const Sibling& each : intake.jobs[i].siblings) awaited[i].push_back(each.job);
+  const std::vector<std::size_t> circle = waiting_circle(awaited);
+  if (circle.empty()) return {};
+  std::vector<std::string> others;
+  for (std::size_t i = 1; i < circle.size(); ++i)
+    others.push_back(fmt::format("submission {}", circle[i] + 1));
+  others.push_back(circle.size() == 1 ? "itself" : "it again");
+  return fail(ErrorKind::bad_input, fmt::format("{}: after", intake.place(circle.front())),
+              fmt::format("it waits for {}", fmt::join(others, ", which waits for ")),
+              "leave out one of them");
+}
+
 /// {"submissions": [...], "common": {...}}: what is common holds for those that do not say it.
 Result<SubmissionIntake> read_list(const Json& document, const JobOwner& owner) {
   std::optional<Error> error;
@@ -87,6 +134,7 @@ Result<SubmissionIntake> read_list(const Json& document, const JobOwner& owner) 
   if (!common.is_object()) in.refuse("common", "expected an object");
   if (!in.has("submissions")) in.refuse("", "the key 'submissions' is missing");
   static_cast<void>(in.objects("submissions"));  // each is one
+  intake.at_once = in.integer_if("at_once", 1, most_array_tasks).value_or(0);
   static_cast<void>(in.object_if("common"));
   in.done();
   if (error) return std::unexpected(*error);
@@ -101,11 +149,16 @@ Result<SubmissionIntake> read_list(const Json& document, const JobOwner& owner) 
   for (const Json& each : list) {
     Json whole = common;
     whole.update(each);
-    auto job = read_new_job(whole, owner, intake.place(intake.jobs.size()));
+    const std::string place = intake.place(intake.jobs.size());
+    auto siblings = take_siblings(whole, list.size(), place);
+    if (!siblings) return std::unexpected(siblings.error());
+    auto job = read_new_job(whole, owner, place);
     if (!job) return std::unexpected(job.error());
+    job->siblings = std::move(*siblings);
     intake.jobs.push_back(std::move(*job));
   }
   if (intake.count() > most_at_a_time) return too_many();
+  if (const auto fine = check_circles(intake); !fine) return std::unexpected(fine.error());
   return intake;
 }
 
@@ -294,7 +347,7 @@ void Service::take_in(const ApiCallPtr& call, bool listed) {
                                 count, settings_.most_waiting_per_user),
               "wait until some have ended; most_waiting_per_user is the limit"},
         429);
-  auto numbers = doors_.control.submit(intake->jobs, doors_.now());
+  auto numbers = doors_.control.submit(intake->jobs, doors_.now(), intake->at_once);
   if (!numbers) return call->refuse(numbers.error());
   joining_[uid] += count;
   held_[uid] += count;

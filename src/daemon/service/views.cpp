@@ -48,6 +48,8 @@ ApiInstance instance_view(const GpuStatus& gpu, const ObservedInstance& seen,
   // Whoever knows the device of others could run there, as long as nothing fences it.
   if (operates || !view.jobs.empty()) {
     view.device = seen.device;
+    for (const GpuStatus::Held& held : gpu.jobs)
+      if (!seen.device.empty() && held.device == seen.device) view.activity = held.activity;
     for (const LiveProcess& process : seen.processes) view.processes.push_back(process.pid);
   }
   if (seen.memory) {

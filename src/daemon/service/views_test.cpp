@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+
 namespace cleave {
 namespace {
 
@@ -39,6 +41,32 @@ TEST(ProcessView, AGpuThatIsOnlyHeldIsAsItsJob) {
   EXPECT_TRUE(view_of(JobState::failed, AttemptEnd::ended_itself, 0, {WholeGpu{}, {}}, 1).held);
   EXPECT_EQ(view_of(JobState::failed, AttemptEnd::ended_itself, 0, {WholeGpu{}, {}}, 1).state,
             "failed");
+}
+
+TEST(InstanceView, HowBusyItIsIsForThoseWhoOperateOrHaveAJobThere) {
+  GpuIdentity identity;
+  identity.uuid = "GPU-x";
+  DriverReading reading;
+  reading.gpu.name = "NVIDIA H100 80GB HBM3";
+  identity.geometry = std::make_shared<DriverGeometry>(*DriverGeometry::build(reading));
+  GpuStatus status;
+  status.gpu = &identity;
+  status.observation.emplace();
+  for (const char* device : {"MIG-a", "MIG-b"})
+    status.observation->instances.emplace_back().device = device;
+  status.jobs = {{"MIG-a", {7, 1}, 0.25}};
+  const auto activity = [&](bool sees, bool operates, std::size_t instance = 0) {
+    return gpu_view(
+               status, [sees](JobNumber) { return sees; }, operates)
+        .instances.at(instance)
+        .activity;
+  };
+  EXPECT_EQ(activity(true, false), 0.25);
+  EXPECT_EQ(activity(false, true), 0.25);
+  EXPECT_EQ(activity(false, false), std::nullopt);
+  EXPECT_EQ(activity(true, true, 1), std::nullopt) << "no job runs there";
+  status.jobs.front().activity.reset();
+  EXPECT_EQ(activity(true, true), std::nullopt) << "it is not counted";
 }
 
 }  // namespace

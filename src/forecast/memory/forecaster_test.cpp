@@ -160,6 +160,18 @@ TEST(MemorySeries, ReadsThePartsThatItHas) {
   EXPECT_NE(wrong.error().text().find("context_mib 'much'"), std::string::npos);
 }
 
+TEST(MemorySeries, BadLinesArePassedOverWhereThatIsAskedFor) {
+  BadLines bad;
+  const auto series = read_memory_series(
+      "iteration,requested_mib,allocated_mib\n1,10,9\ntorn\n2,x,9\n1,10,9\n3,12,10\n", "s.csv", 10,
+      &bad);
+  ASSERT_TRUE(series) << series.error().text();
+  ASSERT_EQ(series->reports.size(), 2U);
+  EXPECT_EQ(series->reports[1].iteration, 3);
+  ASSERT_EQ(bad.count, 3U);
+  EXPECT_EQ(bad.first[2].place, "s.csv:5");
+}
+
 TEST(Forecaster, AFallingLineGivesNoPeakBelowTheHeldMemory) {
   const auto forecaster = make_forecaster("trend");
   std::optional<ExpectedPeak> peak;

@@ -45,49 +45,65 @@ struct PartColumns {
   std::vector<std::pair<const ReportPart*, std::size_t>> columns;
 };
 
+/// Where the values of a row stand.
+struct SeriesColumns {
+  std::size_t iteration, requested, allocated;
+  PartColumns parts;
+};
+
+/// Adds what the row reports, or counts that it reports nothing.
+Result<void> add_row(const std::vector<std::string>& cells, const SeriesColumns& columns,
+                     const std::string& place, std::optional<std::int64_t> iterations,
+                     MemorySeries& series) {
+  const auto number = parse_integer(cells[columns.iteration]);
+  if (!number || *number < 1 || *number > most_iterations)
+    return fail(ErrorKind::bad_input, place,
+                fmt::format("'{}' is not an iteration", shown(cells[columns.iteration])),
+                "count them from 1, to 1,000,000,000,000 at most");
+  const std::int64_t before = series.reports.empty() ? 0 : series.reports.back().iteration;
+  if (*number <= before)
+    return fail(ErrorKind::bad_input, place,
+                fmt::format("iteration {} comes after iteration {}", *number, before),
+                "sort the rows by iteration, each once");
+  if (cells[columns.requested].empty() || cells[columns.allocated].empty()) {
+    ++series.missing;
+    return {};
+  }
+  if (iterations && *number > *iterations)
+    return fail(ErrorKind::bad_input, place,
+                fmt::format("iteration {} comes after the last one, {}", *number, *iterations),
+                "give the number of iterations of the whole job");
+  const auto asked = read_mib(cells[columns.requested], place, "requested_mib");
+  if (!asked) return std::unexpected(asked.error());
+  const auto held = read_mib(cells[columns.allocated], place, "allocated_mib");
+  if (!held) return std::unexpected(held.error());
+  MemoryReport report{*number, iterations, *asked, *held};
+  if (const auto read = columns.parts.read(cells, place, report); !read) return read;
+  series.reports.push_back(report);
+  return {};
+}
+
 }  // namespace
 
 Result<MemorySeries> read_memory_series(std::string_view text, const std::string& place,
-                                        std::optional<std::int64_t> iterations) {
+                                        std::optional<std::int64_t> iterations,
+                                        BadLines* bad_lines) {
   auto csv = CsvReader::open(text, place);
   if (!csv) return std::unexpected(csv.error());
   const auto iteration = csv->column("iteration"), requested = csv->column("requested_mib"),
              allocated = csv->column("allocated_mib");
   for (const auto* column : {&iteration, &requested, &allocated})
     if (!*column) return std::unexpected(column->error());
-  const PartColumns parts(*csv);
+  const SeriesColumns columns{*iteration, *requested, *allocated, PartColumns(*csv)};
   MemorySeries series;
-  std::vector<std::string> cells;
-  for (;;) {
+  for (std::vector<std::string> cells;;) {
     const auto more = csv->next(cells);
-    if (!more) return std::unexpected(more.error());
-    if (!*more) return series;
-    const auto number = parse_integer(cells[*iteration]);
-    if (!number || *number < 1 || *number > most_iterations)
-      return fail(ErrorKind::bad_input, csv->place(),
-                  fmt::format("'{}' is not an iteration", shown(cells[*iteration])),
-                  "count them from 1, to 1,000,000,000,000 at most");
-    const std::int64_t before = series.reports.empty() ? 0 : series.reports.back().iteration;
-    if (*number <= before)
-      return fail(ErrorKind::bad_input, csv->place(),
-                  fmt::format("iteration {} comes after iteration {}", *number, before),
-                  "sort the rows by iteration, each once");
-    if (cells[*requested].empty() || cells[*allocated].empty()) {
-      ++series.missing;
-      continue;
-    }
-    if (iterations && *number > *iterations)
-      return fail(ErrorKind::bad_input, csv->place(),
-                  fmt::format("iteration {} comes after the last one, {}", *number, *iterations),
-                  "give the number of iterations of the whole job");
-    const auto asked = read_mib(cells[*requested], csv->place(), "requested_mib");
-    if (!asked) return std::unexpected(asked.error());
-    const auto held = read_mib(cells[*allocated], csv->place(), "allocated_mib");
-    if (!held) return std::unexpected(held.error());
-    MemoryReport report{*number, iterations, *asked, *held};
-    if (const auto read = parts.read(cells, csv->place(), report); !read)
-      return std::unexpected(read.error());
-    series.reports.push_back(report);
+    if (more && !*more) return series;
+    const auto added = more ? add_row(cells, columns, csv->place(), iterations, series)
+                            : Result<void>(std::unexpected(more.error()));
+    if (!added)
+      if (const auto passed = pass_over(bad_lines, added.error()); !passed)
+        return std::unexpected(passed.error());
   }
 }
 

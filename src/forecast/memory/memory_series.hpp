@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/bad_lines.hpp"
 #include "forecast/memory/forecaster.hpp"
 
 namespace cleave {
@@ -17,10 +18,12 @@ struct MemorySeries {
 /// Columns `iteration,requested_mib,allocated_mib`, and, if the context is not in the last,
 /// `context_mib` and what else of `report_parts` is known; others are ignored. `iterations` is the
 /// last iteration if it is known. A row with an empty cell is a missing sample; rows that are not
-/// in the order of their iterations are an error. `place` is the file's name.
+/// in the order of their iterations are an error, or bad lines that are passed over. `place` is the
+/// file's name.
 [[nodiscard]] Result<MemorySeries> read_memory_series(std::string_view text,
                                                       const std::string& place,
-                                                      std::optional<std::int64_t> iterations);
+                                                      std::optional<std::int64_t> iterations,
+                                                      BadLines* bad_lines = nullptr);
 
 /// What a forecaster said, and when.
 struct Watched {

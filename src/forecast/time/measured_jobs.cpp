@@ -141,13 +141,15 @@ Result<void> add_row(const std::vector<std::string>& cells, const Columns& colum
   return {};
 }
 
-/// The first non-empty cell of each column.
-Result<std::vector<std::string>> first_cells(std::string_view text, const std::string& place) {
+/// The first non-empty cell of each column. Lines that are not rows are passed over where `skips`.
+Result<std::vector<std::string>> first_cells(std::string_view text, const std::string& place,
+                                             bool skips) {
   auto csv = CsvReader::open(text, place);
   if (!csv) return std::unexpected(csv.error());
   std::vector<std::string> first(csv->columns().size());
   for (std::vector<std::string> cells;;) {
     const auto more = csv->next(cells);
+    if (!more && skips) continue;
     if (!more) return std::unexpected(more.error());
     if (!*more) return first;
     bool all = true;
@@ -165,13 +167,17 @@ Result<MeasuredJobs> read_measured_jobs(std::string_view text, const std::string
                                         const MeasuredJobsOptions& options) {
   auto csv = CsvReader::open(text, place);
   if (!csv) return std::unexpected(csv.error());
-  const auto first = first_cells(text, place);
+  const auto first = first_cells(text, place, options.bad_lines != nullptr);
   if (!first) return std::unexpected(first.error());
   MeasuredJobs jobs;
   std::optional<Columns> columns;
   for (std::vector<std::string> cells;;) {
     const auto more = csv->next(cells);
-    if (!more) return std::unexpected(more.error());
+    if (!more) {
+      if (const auto passed = pass_over(options.bad_lines, more.error()); !passed)
+        return std::unexpected(passed.error());
+      continue;
+    }
     if (!*more) break;
     if (!columns) {
       const auto chosen = choose_columns(*csv, *first, options, jobs);
@@ -179,8 +185,9 @@ Result<MeasuredJobs> read_measured_jobs(std::string_view text, const std::string
       columns = *chosen;
       jobs.rows.width = jobs.features.size();
     }
-    const auto added = add_row(cells, *columns, csv->place(), options, jobs);
-    if (!added) return std::unexpected(added.error());
+    if (const auto added = add_row(cells, *columns, csv->place(), options, jobs); !added)
+      if (const auto passed = pass_over(options.bad_lines, added.error()); !passed)
+        return std::unexpected(passed.error());
   }
   if (jobs.size() == 0)
     return fail(ErrorKind::bad_input, place,
@@ -188,37 +195,60 @@ Result<MeasuredJobs> read_measured_jobs(std::string_view text, const std::string
   return jobs;
 }
 
+namespace {
+
+/// Which columns of a row are asked for.
+struct AskedColumns {
+  std::vector<std::size_t> columns;
+  std::span<const std::string> features, may_miss;
+};
+
+Result<AskedJob> asked_job(const std::vector<std::string>& cells, const AskedColumns& asked,
+                           std::string place) {
+  AskedJob job;
+  job.place = std::move(place);
+  for (std::size_t i = 0; i < asked.columns.size(); ++i) {
+    const std::string& name = asked.features[i];
+    const std::string& cell = cells[asked.columns[i]];
+    if (trimmed(cell).empty()) {
+      if (std::ranges::find(asked.may_miss, name) != asked.may_miss.end())
+        job.row.push_back(std::numeric_limits<double>::quiet_NaN());
+      else if (job.missing.empty())
+        job.missing = fmt::format("{} is missing", shown(name));
+      continue;
+    }
+    const auto number = number_in(cell, name, job.place);
+    if (!number) return std::unexpected(number.error());
+    job.row.push_back(*number);
+  }
+  if (!job.missing.empty()) job.row.clear();
+  return job;
+}
+
+}  // namespace
+
 Result<std::vector<AskedJob>> read_asked_jobs(std::string_view text, const std::string& place,
                                               std::span<const std::string> features,
-                                              std::span<const std::string> may_miss) {
+                                              std::span<const std::string> may_miss,
+                                              BadLines* bad_lines) {
   auto csv = CsvReader::open(text, place);
   if (!csv) return std::unexpected(csv.error());
-  std::vector<std::size_t> columns;
+  AskedColumns asked{{}, features, may_miss};
   for (const std::string& name : features) {
     const auto found = column_of(*csv, name, "a feature of the model");
     if (!found) return std::unexpected(found.error());
-    columns.push_back(*found);
+    asked.columns.push_back(*found);
   }
   std::vector<AskedJob> jobs;
   for (std::vector<std::string> cells;;) {
     const auto more = csv->next(cells);
-    if (!more) return std::unexpected(more.error());
-    if (!*more) return jobs;
-    AskedJob& job = jobs.emplace_back();
-    job.place = csv->place();
-    for (std::size_t i = 0; i < columns.size(); ++i) {
-      if (trimmed(cells[columns[i]]).empty()) {
-        if (std::ranges::find(may_miss, features[i]) != may_miss.end())
-          job.row.push_back(std::numeric_limits<double>::quiet_NaN());
-        else if (job.missing.empty())
-          job.missing = fmt::format("{} is missing", shown(features[i]));
-        continue;
-      }
-      const auto number = number_in(cells[columns[i]], features[i], job.place);
-      if (!number) return std::unexpected(number.error());
-      job.row.push_back(*number);
-    }
-    if (!job.missing.empty()) job.row.clear();
+    if (more && !*more) return jobs;
+    auto job = more ? asked_job(cells, asked, csv->place())
+                    : Result<AskedJob>(std::unexpected(more.error()));
+    if (job)
+      jobs.push_back(*std::move(job));
+    else if (const auto passed = pass_over(bad_lines, job.error()); !passed)
+      return std::unexpected(passed.error());
   }
 }
 

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/bad_lines.hpp"
 #include "base/result.hpp"
 #include "forecast/time/boosted_trees.hpp"
 
@@ -37,6 +38,7 @@ struct MeasuredJobsOptions {
   std::string target = "time_s";
   std::string group;                  // a column; empty: every row is its own group
   std::vector<std::string> features;  // empty: every column of numbers but target and group
+  BadLines* bad_lines = nullptr;      // those are passed over; null: the first is an error
 };
 
 /// A column holds numbers if its first non-empty cell is a number. After that, text in it is an
@@ -54,9 +56,10 @@ struct AskedJob {
   std::string missing;      // which
 };
 /// Reads the named columns and ignores the others. An empty cell is NaN in the columns of
-/// `may_miss`; in others the row cannot be answered. Text instead of a number is an error.
+/// `may_miss`; in others the row cannot be answered. Text instead of a number is an error,
+/// or one of the bad lines where they are passed over.
 [[nodiscard]] Result<std::vector<AskedJob>> read_asked_jobs(
     std::string_view text, const std::string& place, std::span<const std::string> features,
-    std::span<const std::string> may_miss = {});
+    std::span<const std::string> may_miss = {}, BadLines* bad_lines = nullptr);
 
 }  // namespace cleave

@@ -35,6 +35,27 @@ TEST(MeasuredJobs, ColumnsCanBeNamed) {
   EXPECT_EQ(part.groups, (std::vector<std::string>{"y"}));
 }
 
+TEST(MeasuredJobs, BadLinesArePassedOverWhereThatIsAskedFor) {
+  const std::string text = "batch,time_s\n3\n1,2\nx,3\n2,5\n4,-1\n5,\n6,7,8\n";
+  BadLines bad;
+  MeasuredJobsOptions options;
+  options.bad_lines = &bad;
+  const auto jobs = read_measured_jobs(text, "m.csv", options);
+  ASSERT_TRUE(jobs) << jobs.error().text();
+  EXPECT_EQ(jobs->seconds, (std::vector<double>{2, 5}));
+  EXPECT_EQ(jobs->left_out, 1U);
+  ASSERT_EQ(bad.count, 4U);
+  EXPECT_EQ(bad.first[0].place, "m.csv:2");
+  EXPECT_EQ(bad.first[1].place, "m.csv:4");
+  EXPECT_FALSE(read_measured_jobs("time_s\n", "m.csv", options)) << "the header must be there";
+  BadLines asked_bad;
+  const auto asked =
+      read_asked_jobs(text, "m.csv", std::vector<std::string>{"batch"}, {}, &asked_bad);
+  ASSERT_TRUE(asked) << asked.error().text();
+  EXPECT_EQ(asked->size(), 4U);
+  EXPECT_EQ(asked_bad.count, 3U);
+}
+
 /// The error, with its line, for an invalid file or options.
 std::string refusal(const std::string& text, const MeasuredJobsOptions& options = {}) {
   const auto jobs = read_measured_jobs(text, "m.csv", options);
