@@ -107,7 +107,8 @@ choose_runner() { # PRESET; sets `runner`
 run_tests() { # PRESET [CTEST-OPTION...]
   local preset=$1 seconds status=0 p=0 f=0 s=0 runner
   shift
-  tools/build.sh "build/test-$preset.log" "$preset" -DBUILD_TESTING=ON -DCLEAVE_QUICK=OFF
+  tools/build.sh "build/test-$preset.log" "$preset" -DBUILD_TESTING=ON -DCLEAVE_QUICK=OFF \
+    -DCLEAVE_SANITIZE_COMMANDS="$([ "$long" = yes ] && echo ON || echo OFF)"
   local report="$PWD/build/$preset/junit.xml" log="build/$preset/ctest.log" counts="build/$preset/counts"
   choose_runner "$preset"
   rm -f "$report" "$counts"
