@@ -17,8 +17,13 @@ function type_of(schema, indent) {
   }
   if (schema.$ref !== undefined) return schema.$ref.split("/").at(-1);
   const of = schema.allOf ?? schema.oneOf ?? schema.anyOf;
-  if (of !== undefined)
-    return of.map((each) => type_of(each, indent)).join(schema.allOf === undefined ? " | " : " & ");
+  if (of !== undefined) {
+    // A condition, such as one that forbids two fields together, says nothing of the type.
+    const types = [...new Set(of.map((each) => type_of(each, indent)))];
+    const said = types.filter((type) => type !== "unknown");
+    if (schema.allOf === undefined && said.length < types.length) return "unknown";
+    return said.join(schema.allOf === undefined ? " | " : " & ") || "unknown";
+  }
   if (schema.enum !== undefined)
     return schema.enum.filter((word) => word !== null).map((word) => JSON.stringify(word)).join(" | ");
   switch (schema.type) {

@@ -1,8 +1,13 @@
 #!/usr/bin/env bash
 # The second half of ./demo.sh: a daemon on two simulated A100 runs the batch of batch.txt, and the simulator runs
-# the same. Its state is in build/demo.* and is removed at the end. The programs are those of build/release/bin, or
-# of the folder that CLEAVE_PROGRAMS names.
+# the same. At the end is the live page of that daemon, with jobs running; on a terminal it stays until Ctrl-C. Its
+# state is in build/demo.* and is removed at the end. The programs are those of build/release/bin, or of the folder
+# that CLEAVE_PROGRAMS names.
+#
+#   run.sh [--no-page]
 set -euo pipefail
+page=yes
+[ "${1:-}" != --no-page ] || page=no
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 gpus=2xA100-40GB
@@ -24,7 +29,7 @@ clean_up() {
   for child in $follower $waiter; do kill "$child" 2>/dev/null || true; done
   if [ -n "$daemon" ] && kill -0 "$daemon" 2>/dev/null; then
     for _ in $(seq 50); do
-      live=$(cleave ps 2>/dev/null | awk 'NR > 1 { print $1 }') || break
+      live=$(cleave ps --user all 2>/dev/null | awk 'NR > 1 { print $1 }') || break
       [ -n "$live" ] || break
       # shellcheck disable=SC2086
       cleave cancel $live >/dev/null 2>&1 || true
@@ -41,10 +46,17 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 
 start_daemon() {
+  local where=()
+  [ "$page" = no ] || where=(--page 127.0.0.1:0)
   : >"$work/config.toml"
+  # Root's page is for `nobody`, who operates here, so that it shows root's jobs too. Only root reaches the socket.
+  [ "$page" = no ] || [ "$(id -u)" != 0 ] || cat >"$work/config.toml" <<'TOML'
+operators_group = "nogroup"
+allow_unfenced_users = true
+TOML
   # In a session of its own, so that Ctrl-C leaves it there until its jobs are ended.
   setsid cleaved --simulate "$gpus" --state "$work/state" --socket "$CLEAVE_SOCKET" --config "$work/config.toml" \
-    --log-level warn 2>"$work/cleaved.log" &
+    ${where[@]+"${where[@]}"} --log-level warn 2>"$work/cleaved.log" &
   daemon=$!
   for _ in $(seq 100); do
     if [ -S "$CLEAVE_SOCKET" ] && cleave ps >/dev/null 2>&1; then return; fi
@@ -147,6 +159,39 @@ measured_makespan() {
     END { if (end < begin) end += 86400; printf "%.1f", end - begin }'
 }
 
+# A token is of the user who asks, and never root's.
+page_address() {
+  local as=()
+  [ "$(id -u)" != 0 ] || as=(--as nobody)
+  cleave page --scope act --for 2h ${as[@]+"${as[@]}"} 2>/dev/null
+}
+
+# Jobs without end, for something to look at, and the address; until Ctrl-C where there is somebody to press it.
+show_page() {
+  local address
+  address=$(page_address) || {
+    echo "demo: there is no address of the page:" >&2
+    cat "$work/cleaved.log" >&2
+    return 1
+  }
+  for memory in 3GiB 8GiB 17GiB 4GiB 9GiB; do
+    cleave submit --memory "$memory" --name "page-$memory" --restartable --clean-env -- \
+      cleave-job --memory 2GiB --seconds 7200 --quiet >/dev/null
+  done
+  echo
+  echo "The live page of this daemon, with jobs running; the address lets anyone who has it act for two hours:"
+  echo
+  echo "  $address"
+  echo
+  if [ ! -t 0 ] || [ ! -t 1 ]; then
+    echo "There is no terminal, so this ends now, and the page with it."
+    return
+  fi
+  echo "Open it in a browser on this machine. Ctrl-C ends the daemon and its jobs."
+  trap 'exit 0' INT
+  while kill -0 "$daemon" 2>/dev/null; do sleep 1; done
+}
+
 start_daemon
 jobs=$(grep -c '^[a-z]' examples/demo/batch.txt)
 echo
@@ -189,5 +234,7 @@ Try next:
   cleave top                              what runs where
   ./demo.sh --planning                    schedulers side by side on a day of jobs, and the plan of a fleet
   docs/daemon.md                          what the daemon is and how to run it
+  docs/page.md                            the live page: cleaved --page 127.0.0.1:8790, cleave page
   (programs are in build/release/bin)
 TEXT
+[ "$page" = no ] || show_page

@@ -4,6 +4,7 @@
 
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
+import http from "node:http";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -203,18 +204,62 @@ test("a session that may only look has nothing to press", () => on_page(async (t
   assert.equal(await tab.getByRole("button", { name: /Submit|Pause|Scheduler|[Dd]rain/ }).count(), 0);
 }, { scope: "view" }));
 
-test("an expired session says how to get another", async (all) => {
-  if (daemon.own_page) return all.skip("the daemon's own sessions do not end at will");
-  await on_page(async (tab) => {
-    daemon.server.end_sessions();
-    await daemon.submit(["true"]);
-    await tab.getByText("cleave page", { exact: true }).waitFor();
-    assert.equal(await tab.getByRole("heading", { name: "No session" }).count(), 1);
-    await tab.goto(await daemon.page());
-    await tab.waitForSelector(".connected.live");
-    await tab.goto(`${tab.url()}#token=used-up`);
-    await tab.waitForSelector(".connected.live");
-  }, { own_words: ["status of 401"] });
+test("an expired session says how to get another", () => on_page(async (tab) => {
+  daemon.end_sessions();
+  await daemon.submit(["true"]);
+  await tab.getByText("cleave page", { exact: true }).waitFor();
+  assert.equal(await tab.getByRole("heading", { name: "No session" }).count(), 1);
+  await tab.goto(await daemon.page());
+  await tab.waitForSelector(".connected.live");
+  await tab.goto(`${tab.url()}#token=used-up`);
+  await tab.waitForSelector(".connected.live");
+}, { own_words: ["status of 401"] }));
+
+/** The status of a request with these headers, as a program sends it. */
+function status_of(path, headers) {
+  return new Promise((done, failed) => {
+    const { hostname, port } = new URL(`http://${daemon.address}`);
+    http.request({ hostname, port, path, headers }, (answer) => { answer.resume(); done(answer.statusCode); }).on("error", failed).end();
+  });
+}
+
+test("another site's page changes and reads nothing through this browser", async (all) => {
+  if (!daemon.own_page) return all.skip("the daemon has no page of its own");
+  const foreign = http.createServer((_, answer) => {
+    answer.writeHead(200, { "Content-Type": "text/html" });
+    answer.end("<title>elsewhere</title>");
+  });
+  await new Promise((done) => foreign.listen(0, "127.0.0.1", done));
+  // Another port is the same site for cookies, so that only Origin stands in its way.
+  await on_page(async (tab, { context }) => {
+    const other = await context.newPage();
+    await other.goto(`http://127.0.0.1:${foreign.address().port}/`);
+    const tried = await other.evaluate(async (page) => {
+      const all = [];
+      for (const [path, options] of [
+        ["/v1/pause", { method: "POST", mode: "no-cors" }], ["/v1/pause", { method: "POST", headers: { "X-Cleave-Page": "1" } }],
+        ["/v1/jobs", {}], ["/v1/status", { mode: "no-cors" }],
+      ])
+        all.push(await fetch(`http://${page}${path}`, { credentials: "include", ...options }).then((answer) => answer.status, () => "refused"));
+      const form = document.createElement("form");
+      form.method = "POST";
+      form.action = `http://${page}/v1/pause`;
+      form.target = "_blank";
+      document.body.append(form);
+      form.submit();
+      return all;
+    }, daemon.address);
+    await sleep(500);
+    assert(tried.every((status) => status === "refused" || status === 0), String(tried));
+    assert.equal((await daemon.get("/v1/status")).paused, false);
+    const cookie = (await context.cookies()).map(({ name, value }) => `${name}=${value}`).join("; ");
+    const known = { Cookie: cookie, Host: daemon.address };
+    assert.equal(await status_of("/v1/status", known), 200);
+    assert.equal(await status_of("/v1/status", { ...known, Host: "evil.example:80" }), 421, "a name that was made to lead here");
+    assert.equal(await status_of("/v1/status", { ...known, Origin: "http://evil.example" }), 403);
+    assert.equal(await status_of("/v1/status", { Host: daemon.address }), 401);
+  });
+  foreign.close();
 });
 
 for (const scheme of ["light", "dark"])

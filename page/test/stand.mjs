@@ -122,6 +122,12 @@ export class Daemon {
     return this.server.address(scope);
   }
 
+  /** Ends all sessions, as if their time were up. */
+  end_sessions() {
+    if (!this.own_page) return this.server.end_sessions();
+    for (const { token } of JSON.parse(this.cleave("page", "--list", "--json")).tokens) this.cleave("page", "--revoke", String(token));
+  }
+
   async end() {
     this.server?.close();
     await this.stop();

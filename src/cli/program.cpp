@@ -24,7 +24,8 @@ AddCommand add_gpu, add_layout, add_place, add_admit, add_plan, add_simulate, ad
     add_profiles_command, add_gpus, add_instances, add_create, add_destroy, add_gpu_layout, add_mig,
     add_sim_node, add_doctor, add_certify, add_health, add_probe, add_submit, add_ps, add_show,
     add_logs, add_wait, add_cancel, add_purge, add_top, add_events, add_drain, add_undrain,
-    add_pause, add_resume, add_scheduler, add_apply, add_plans, add_usage, add_completion, add_man;
+    add_pause, add_resume, add_scheduler, add_apply, add_plans, add_usage, add_page, add_completion,
+    add_man;
 
 namespace {
 
@@ -45,8 +46,8 @@ std::vector<CommandGroup> command_groups() {
            {add_gpu, add_layout, add_place, add_admit, add_plan, add_rebalance, add_policies,
             add_waste}},
           {"The daemon",
-           {add_scheduler, add_pause, add_resume, add_drain, add_undrain, add_apply, add_plans,
-            add_health}},
+           {add_page, add_scheduler, add_pause, add_resume, add_drain, add_undrain, add_apply,
+            add_plans, add_health}},
           {"Simulating and comparing",
            {add_simulate, add_compare, add_advise, add_schedulers, add_workload, add_bench,
             add_reproduce, add_arena}},

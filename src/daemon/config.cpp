@@ -14,6 +14,7 @@
 
 #include "base/format.hpp"
 #include "base/text.hpp"
+#include "daemon/page/page_address.hpp"
 #include "forecast/time/application_times.hpp"
 #include "model/job_spec.hpp"
 #include "model/run_variables.hpp"
@@ -411,6 +412,11 @@ std::vector<SettingRow> user_settings() {
                       to.control.user_limits.slices.reset();
                       if (value > 0) to.control.user_limits.slices = value;
                     }}},
+      {{"page", "an address of this machine's loopback interface with a port", "\"\"",
+        "Where browsers find the live page, such as 127.0.0.1:8790; empty: there is none. Users "
+        "open it with what `cleave page` prints. Port 0: any that is free.",
+        after_restart},
+       TextSetting{[](DaemonSettings& to, auto value) { to.page = std::move(value); }}},
       {{"highest_priority", "a whole number", "0",
         "The highest priority that users may give their jobs (operators are exempt). At 0 "
         "they can only let other jobs go first.",
@@ -422,12 +428,17 @@ std::vector<SettingRow> user_settings() {
 
 std::vector<SettingRow> server_settings() {
   return {
-      {{"server.connections", "a whole number", "512",
+      {{"server.connections", "a whole number", "1024",
         "Open connections at a time; root and the daemon's own user may have 16 more.", at_once},
        size_setting(1, 100'000, &HttpLimits::connections)},
-      {{"server.connections_per_user", "a whole number", "256",
+      {{"server.connections_per_user", "a whole number", "512",
         "Open connections of one user at a time.", at_once},
        size_setting(1, 100'000, &HttpLimits::connections_per_user)},
+      {{"server.unknown_connections", "a whole number", "64",
+        "Open connections to the page at a time of which it is not known whose they are: a request "
+        "with a session says it. Where there are more, the oldest is closed.",
+        at_once},
+       size_setting(1, 100'000, &HttpLimits::unknown_connections)},
       {{"server.header_bytes", "a size in bytes", "16384", "Limit on the header of a request.",
         at_once},
        size_setting(1024, 1 << 20, &HttpLimits::header_bytes)},
@@ -773,6 +784,9 @@ Result<DaemonConfig> parse_config(std::string_view text, const std::string& plac
     return wrong_in_file(place_of(parsed.table(), "scheduler", place), possible.error());
   if (const auto possible = Control::check_forecaster(control.forecaster); !possible)
     return wrong_in_file(place_of(parsed.table(), "forecaster", place), possible.error());
+  if (!config.settings.page.empty())
+    if (const auto address = parse_page_address(config.settings.page); !address)
+      return wrong_in_file(place_of(parsed.table(), "page", place), address.error());
   if (const auto within = check_shares(parsed.table(), config.settings, place); !within)
     return std::unexpected(within.error());
   return config;
@@ -876,6 +890,7 @@ DaemonConfig reloaded(const DaemonConfig& before, const DaemonConfig& after) {
   now.settings.managed_gpus = before.settings.managed_gpus;
   now.settings.nvml = before.settings.nvml;
   now.settings.may_switch_mig = before.settings.may_switch_mig;
+  now.settings.page = before.settings.page;
   now.settings.control.scheduler = before.settings.control.scheduler;
   for (const ConfigRow& row : config_rows())
     if (row.needs_restart) now.values.find(row.name)->second = before.values.find(row.name)->second;

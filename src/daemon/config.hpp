@@ -33,6 +33,7 @@ struct DaemonSettings {
   bool control_groups = true;
   bool device_fences = true;              // where there are such control groups and NVIDIA's driver
   std::string driver_root = "/";          // where the driver's proc/, dev/ and libraries are
+  std::string page;                       // address of the live page; empty: there is none
   std::string jobs_directory;             // folders of jobs; empty: in the state directory
   std::int64_t store_reserve = 32 << 20;  // bytes that the store holds for a full disk
   std::string container_runtime = "auto";

@@ -27,6 +27,7 @@
 #include "daemon/http/socket_file.hpp"
 #include "daemon/job_isolation.hpp"
 #include "daemon/jobs_place.hpp"
+#include "daemon/page/live_page.hpp"
 #include "daemon/place_watch.hpp"
 #include "daemon/service/service.hpp"
 #include "daemon/stop_points.hpp"
@@ -275,19 +276,43 @@ class RunningDaemon {
     facts.isolation = isolation_.holds;
     if (isolation_.fenced && !runner_->fences())
       facts.notices.emplace_back("jobs that an earlier daemon started run without a fence");
+    begin_page(settings);
     service_ = std::make_unique<Service>(
         ServiceDoors{
             *control_, *store_, audit_, moment_now, [this] { control_loop_->soon(); },
             [this] { control_loop_->attend(); },
             [this](std::function<void()> call) { boost::asio::post(loop_, std::move(call)); },
-            [this] { return runner_->fences(); },
-            [this] { return watch_ ? watch_->troubles() : std::vector<std::string>(); }},
+            [this] { return runner_->fences(); }, [this] { return troubles_of_places(); },
+            page_ ? &page_->keys() : nullptr,
+            [this] { return page_ ? page_->address() : std::nullopt; }},
         std::move(facts), service_settings(settings));
-    server_ = std::make_unique<HttpServer>(loop_, socket_->number(), settings.limits, ::geteuid(),
-                                           [this](HttpRequest request, HttpAnswer answer) {
-                                             service_->serve(std::move(request), std::move(answer));
-                                           });
+    server_ =
+        std::make_unique<HttpServer>(loop_, socket_->number(), settings.limits, ::geteuid(),
+                                     [this](HttpRequest request, HttpAnswer answer) {
+                                       if (request.web)
+                                         return page_->serve(std::move(request), std::move(answer));
+                                       service_->serve(std::move(request), std::move(answer));
+                                     });
     watch_.emplace(*socket_, *files_, [this](int socket) { return server_->listen_on(socket); });
+  }
+
+  void begin_page(const DaemonSettings& settings) {
+    const std::string& given = arguments_.page.empty() ? settings.page : arguments_.page;
+    const auto wanted = parse_page_address(given);
+    if (given.empty() || !wanted) return;  // both were checked when they were read
+    page_.emplace(*wanted, places_.state,
+                  LivePage::Doors{moment_now, owners_, audit_,
+                                  [this](const HttpPeer& peer) { return service_->operates(peer); },
+                                  [this](HttpRequest request, HttpAnswer answer) {
+                                    service_->serve(std::move(request), std::move(answer));
+                                  },
+                                  ::geteuid()});
+  }
+
+  std::vector<std::string> troubles_of_places() const {
+    std::vector<std::string> all = watch_ ? watch_->troubles() : std::vector<std::string>();
+    if (page_) std::ranges::move(page_->troubles(), std::back_inserter(all));
+    return all;
   }
 
   ServiceSettings service_settings(const DaemonSettings& settings) {
@@ -310,6 +335,7 @@ class RunningDaemon {
   void say_what_is_managed() {
     spdlog::info("cleaved {} (pid {}) listens at {}; state in {}", arguments_.version, ::getpid(),
                  socket_->path(), places_.state.string());
+    if (page_) page_->look(*server_);
     if (places_.sim_node) spdlog::info("the GPUs are simulated: {}", places_.sim_node->string());
     for (const GpuIdentity& gpu : executor_->gpus())
       spdlog::info("manages GPU {}: {} {}", gpu.index, gpu.driver_name, gpu.uuid);
@@ -323,6 +349,7 @@ class RunningDaemon {
   void after_step() {
     service_->after_step();
     if (!ending_) watch_->look();
+    if (!ending_ && page_) page_->look(*server_);
     settle_store();
     for (const EventRecord& event : control_->events_since(logged_)) {
       spdlog::info("{}: {}", event.kind, shown(event.text, 500));
@@ -430,6 +457,7 @@ class RunningDaemon {
   std::unique_ptr<ThreadedExecutor> executor_;
   std::unique_ptr<Control> control_;
   std::unique_ptr<ControlLoop> control_loop_;
+  std::optional<LivePage> page_;
   std::unique_ptr<Service> service_;
   std::unique_ptr<HttpServer> server_;
   std::optional<PlaceWatch> watch_;

@@ -18,6 +18,7 @@ struct DaemonArguments {
   std::optional<std::string> socket, state, config;
   std::string nvml;
   std::string simulate;  // "4xA100-40GB"
+  std::string page;      // "127.0.0.1:8790"; takes precedence over the configuration
   bool instant = false;
   bool accepts_loss = false;  // of what the store is known to have held
   std::string version;

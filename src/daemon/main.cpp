@@ -13,6 +13,7 @@
 #include "daemon/config_check.hpp"
 #include "daemon/daemon.hpp"
 #include "daemon/log_output.hpp"
+#include "daemon/page/page_address.hpp"
 #include "daemon/store_commands.hpp"
 #include "manual/completion.hpp"
 #include "manual/manual.hpp"
@@ -72,6 +73,16 @@ void add_options(CommandLine& program, DaemonOptions& options) {
                      "$XDG_CONFIG_HOME/cleave/cleaved.toml");
   program.add_option("--nvml", to.nvml,
                      "NVML library to open; takes precedence over the configuration");
+  program
+      .add_option("--page", to.page,
+                  "Address of the live page, such as 127.0.0.1:8790; takes precedence over the "
+                  "configuration. Port 0: any that is free, which the log names")
+      ->type_name("ADDRESS:PORT")
+      ->check(Check([](const std::string& text) {
+        const auto address = parse_page_address(text);
+        return address ? std::string()
+                       : fmt::format("{}; {}", address.error().message, address.error().remedy);
+      }));
   Option* simulate = program.add_option(
       "--simulate", to.simulate, "Make simulated GPUs, such as 4xA100-40GB, and manage them all");
   simulate->check(Check([](const std::string& fleet) {

@@ -32,7 +32,9 @@ TEST(Openapi, IsTheTableOfRoutes) {
       described.insert(fmt::format("{} {} {}", method, path, what["x-who"].get<std::string>()));
   for (const auto& route : Service::routes())
     served.insert(fmt::format("{} {} {}", lowercase(route.method), route.path,
-                              route.access == ApiAccess::operators ? "operators" : "everyone"));
+                              route.access == ApiAccess::operators ? "operators"
+                              : route.access == ApiAccess::local   ? "local"
+                                                                   : "everyone"));
   EXPECT_EQ(described, served);
 }
 

@@ -60,8 +60,8 @@ const std::string demo = "CLEAVE_PROGRAMS='" + binary_dir() + "/bin' examples/de
 TEST(Demo, RunsItsBatchAndComparesIt) {
   const auto outcome = shell(demo);
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
-  for (const char* each :
-       {"job-restarted-early", "early-restart", "static:layout=best", "The daemon itself"})
+  for (const char* each : {"job-restarted-early", "early-restart", "static:layout=best",
+                           "The daemon itself", "  http://127.0.0.1:"})
     EXPECT_TRUE(outcome.out.find(each) != std::string::npos) << each << " is not in\n"
                                                              << outcome.out;
   for (const char* each : {"failed", "cancelled", " inf", " nan", "(0.0 s)"})

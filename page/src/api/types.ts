@@ -11,7 +11,7 @@ export type Error = {
   };
 };
 
-export type Submission = unknown & unknown & unknown & unknown & unknown & unknown & unknown & unknown & unknown & unknown & unknown & unknown & unknown & unknown & unknown & unknown & unknown & unknown & unknown & unknown | unknown & unknown | unknown | unknown & unknown | unknown | unknown | unknown;
+export type Submission = unknown;
 
 export type Submissions = {
   /** Each a Submission once what is common has been added; in `after`, ok:#3 is the third of these */
@@ -658,4 +658,46 @@ export type ChangeTimes = {
   count: number;
   /** Median of how long they took, as a multiple of what the planner's law expects */
   factor: number;
+};
+
+export type PageTokenAsk = {
+  /** `view` may only look; the default. */
+  scope?: "view" | "act";
+  /** 8 hours by default. */
+  lifetime_s?: number;
+  /** Whose it is to be, by name or number; only root names others. */
+  user?: string;
+};
+
+export type NewPageToken = {
+  number: number;
+  /** The secret. */
+  token: string;
+  /** What a browser opens. */
+  address: string;
+  uid: number;
+  user: string;
+  scope: "view" | "act";
+  expires_at: string;
+};
+
+export type PageToken = {
+  /** Its number. */
+  token: number;
+  uid: number;
+  user: string;
+  scope: "view" | "act";
+  made_at: string;
+  expires_at: string;
+  /** Those that are open. */
+  sessions: number;
+};
+
+export type PageTokens = {
+  tokens: PageToken[];
+};
+
+export type RevokedPageToken = {
+  token: number;
+  sessions: number;
 };

@@ -24,7 +24,8 @@ constexpr std::size_t most_short = 64 << 10;  // of a body
 constexpr std::size_t most_lingering = 8 << 20;
 constexpr Duration longest_lingering = std::chrono::seconds(2);
 constexpr Duration time_for_last_words = std::chrono::seconds(10);
-constexpr std::size_t most_buffers = 64;  // given to the system at once
+constexpr std::size_t most_buffers = 64;       // given to the system at once
+constexpr std::size_t most_unknown = 4 << 10;  // of the body of a user who is not known
 
 class AnswerTarget final : public HttpAnswer::Target {
  public:
@@ -67,17 +68,34 @@ std::optional<std::string> header_of(const Message& message, const char* name) {
   return all;
 }
 
+template <class Message>
+HttpWebHead web_head_of(const Message& message) {
+  return {text_of(message.method_string()),
+          text_of(message.target()),
+          header_of(message, "Host"),
+          header_of(message, "Origin"),
+          header_of(message, "Sec-Fetch-Site"),
+          header_of(message, "X-Cleave-Page"),
+          header_of(message, "Cookie"),
+          header_of(message, "Authorization"),
+          header_of(message, "Accept-Encoding").value_or(""),
+          header_of(message, "If-None-Match").value_or("")};
+}
+
 }  // namespace
 
 Duration http_now() {
   return std::chrono::steady_clock::now().time_since_epoch();
 }
 
-HttpConnection::HttpConnection(Socket socket, HttpPeer peer, std::shared_ptr<HttpHouse> house)
+HttpConnection::HttpConnection(Socket socket, std::optional<HttpPeer> peer,
+                               std::shared_ptr<HttpHouse> house)
     : socket_(std::move(socket)),
       rest_(socket_.get_executor()),
-      peer_(peer),
-      house_(std::move(house)) {}
+      is_web_(!peer),
+      peer_(peer.value_or(HttpPeer{unknown_user, unknown_user, 0})),
+      house_(std::move(house)),
+      began_(http_now()) {}
 
 HttpConnection::~HttpConnection() {
   // Still open only if the server itself is being destroyed.
@@ -88,8 +106,13 @@ HttpConnection::~HttpConnection() {
 }
 
 void HttpConnection::start() {
-  deadline_ = http_now() + house_->limits.idle_time;
+  deadline_ = http_now() + patience();
   read();
+}
+
+/// Between requests. What may be anybody's has no longer than one request may take.
+Duration HttpConnection::patience() const {
+  return is_unknown() ? house_->limits.request_time : house_->limits.idle_time;
 }
 
 void HttpConnection::drop() {
@@ -215,6 +238,7 @@ void HttpConnection::begin_request() {
   continued_ = false;
   keep_ = true;
   head_only_ = false;
+  web_head_.reset();
   ++number_;
   phase_ = Phase::request;
   deadline_ = http_now() + house_->limits.request_time;
@@ -240,11 +264,44 @@ void HttpConnection::parse() {
       return refuse(429, "your connections hold too much data together", "send less at a time");
     if (is_encoded_otherwise())
       return refuse(501, "the only Transfer-Encoding that is understood is chunked");
+    if (!is_admitted()) return;
     if (parser_->is_done()) return dispatch();
     offer_to_continue();
     if (used == 0 || in_.size() == 0) break;
   }
   read();
+}
+
+/// Over TCP a request is somebody's by its header, before anything else of it is taken.
+bool HttpConnection::is_admitted() {
+  if (!is_web_ || web_head_ || !parser_->is_header_done()) return true;
+  web_head_ = web_head_of(parser_->get());
+  HttpAdmission admission = house_->gate.admit(*web_head_);
+  pass_ = admission.pass;
+  head_only_ = web_head_->method == "HEAD";
+  if (admission.refusal) {
+    refuse(std::move(*admission.refusal));
+    return false;
+  }
+  if (!become(pass_ ? pass_->peer : HttpPeer{unknown_user, unknown_user, 0})) {
+    refuse(429, "you have too many connections", "close some");
+    return false;
+  }
+  if (!pass_ && (parser_->chunked() || parser_->content_length().value_or(0) > most_unknown)) {
+    refuse(413, fmt::format("without a session a body has at most {} bytes", most_unknown));
+    return false;
+  }
+  return true;
+}
+
+bool HttpConnection::become(const HttpPeer& peer) {
+  if (peer.uid != peer_.uid) {
+    const std::size_t held = std::exchange(held_, 0);
+    (void)house_->users.hold(peer_.uid, held, 0);
+    if (!house_->users.move(peer_.uid, peer.uid, http_now())) return false;
+  }
+  peer_ = peer;
+  return hold();
 }
 
 /// Beast takes any coding whose name ends in "chunked" for this one.
@@ -290,6 +347,7 @@ void HttpConnection::dispatch() {
   request.last_event_id = text_of(message["Last-Event-ID"]);
   request.idempotency_key = header_of(message, "Idempotency-Key");
   request.body = std::move(message.body());
+  if (web_head_) request.web = {std::move(*web_head_), pass_};
   const HttpAnswer answer(std::make_shared<AnswerTarget>(self, number));
   try {
     house_->handler(std::move(request), answer);
@@ -300,13 +358,17 @@ void HttpConnection::dispatch() {
 }
 
 void HttpConnection::refuse(int status, std::string_view message, std::string_view remedy) {
+  const std::string_view kind = status == 429 || status == 408 ? "infeasible" : "bad input";
+  refuse(http_error(status, kind, "", message, remedy));
+}
+
+void HttpConnection::refuse(HttpResponse response) {
   parser_.reset();
   in_.consume(in_.size());
   (void)hold();
   keep_ = false;
   phase_ = Phase::handling;
-  const std::string_view kind = status == 429 || status == 408 ? "infeasible" : "bad input";
-  respond(number_, http_error(status, kind, "", message, remedy));
+  respond(number_, std::move(response));
 }
 
 bool HttpConnection::fits(std::size_t bytes) const {
@@ -323,6 +385,13 @@ std::string HttpConnection::head_of(const HttpResponse& response) const {
   if (!response.content_type.empty())
     head += fmt::format("Content-Type: {}\r\n", response.content_type);
   for (const auto& [name, value] : response.headers) head += fmt::format("{}: {}\r\n", name, value);
+  if (is_web_) {
+    for (const auto& [name, value] : house_->gate.headers)
+      head += fmt::format("{}: {}\r\n", name, value);
+    if (std::ranges::find(response.headers, "Cache-Control",
+                          &std::pair<std::string, std::string>::first) == response.headers.end())
+      head += "Cache-Control: no-store\r\n";
+  }
   if (!response.stream) head += fmt::format("Content-Length: {}\r\n", response.body.size());
   if (!keep_ || response.stream) head += "Connection: close\r\n";
   return head += "\r\n";
@@ -405,7 +474,7 @@ void HttpConnection::on_all_written() {
   if (phase_ != Phase::answering) return;  // it was only "100 Continue"
   if (!keep_) return linger();
   phase_ = Phase::idle;
-  deadline_ = http_now() + house_->limits.idle_time;
+  deadline_ = http_now() + patience();
   parse();
 }
 
@@ -448,6 +517,7 @@ void HttpConnection::close() {
 void HttpConnection::look_at_the_clock(Duration now) {
   if (closed_) return;
   if (input_ended_ && other_end_is_gone()) return drop();
+  if (pass_ && now >= pass_->until) end_pass();
   if (deadline_ && now >= *deadline_) {
     if (phase_ == Phase::request && out_.empty())
       return refuse(408, "the request did not arrive in time");
@@ -458,6 +528,12 @@ void HttpConnection::look_at_the_clock(Duration now) {
     static const auto beat = std::make_shared<const std::string>(":\n\n");
     (void)send(beat);
   }
+}
+
+void HttpConnection::end_pass() {
+  pass_.reset();
+  if (phase_ == Phase::stream) return close();
+  if (phase_ == Phase::request || phase_ == Phase::handling) drop();
 }
 
 void HttpConnection::stop() {

@@ -1,7 +1,7 @@
 #pragma once
 // One connection of the server; only http_server.cpp uses it.
 
-#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/parser.hpp>
@@ -23,6 +23,7 @@ struct HttpHouse {
   HttpUsers users;
   LongReads long_reads;
   HttpHandler handler;
+  HttpGate gate;                                    // of connections over TCP
   std::function<void(class HttpConnection*)> left;  // called when one is closed
   bool stopping = false;
 };
@@ -31,9 +32,11 @@ struct HttpHouse {
 class HttpConnection final : public HttpStream,
                              public std::enable_shared_from_this<HttpConnection> {
  public:
-  using Socket = boost::asio::local::stream_protocol::socket;
+  using Socket = boost::asio::generic::stream_protocol::socket;
 
-  HttpConnection(Socket socket, HttpPeer peer, std::shared_ptr<HttpHouse> house);
+  /// `peer`: as the system names it; nothing of a connection over TCP, whose requests say each for
+  /// itself by what they come.
+  HttpConnection(Socket socket, std::optional<HttpPeer> peer, std::shared_ptr<HttpHouse> house);
   ~HttpConnection() override;
   void start();
   /// Closes what is past its time; called a few times a second.
@@ -45,6 +48,12 @@ class HttpConnection final : public HttpStream,
   [[nodiscard]] bool fits(std::size_t bytes) const;
   /// Closes at once, without further words.
   void drop();
+  /// Over TCP: the pass of the request being served, or of the last one.
+  [[nodiscard]] const std::optional<HttpPass>& pass() const { return pass_; }
+  /// The pass is no longer valid: a stream is closed, a request that waits is dropped.
+  void end_pass();
+  [[nodiscard]] bool is_unknown() const { return peer_.uid == unknown_user; }
+  [[nodiscard]] Duration began() const { return began_; }
 
   bool send(std::shared_ptr<const std::string> text) override;
   [[nodiscard]] std::size_t waiting() const override { return out_bytes_; }
@@ -72,10 +81,14 @@ class HttpConnection final : public HttpStream,
   void on_end_of_input();
   void parse();
   void begin_request();
+  [[nodiscard]] bool is_admitted();
+  [[nodiscard]] bool become(const HttpPeer& peer);
+  [[nodiscard]] Duration patience() const;
   [[nodiscard]] bool is_encoded_otherwise() const;
   void offer_to_continue();
   void dispatch();
   void refuse(int status, std::string_view message, std::string_view remedy = {});
+  void refuse(HttpResponse response);
   void write(std::string text);
   void flush();
   void on_written(const boost::system::error_code& failed, std::size_t bytes);
@@ -87,8 +100,12 @@ class HttpConnection final : public HttpStream,
 
   Socket socket_;
   boost::asio::steady_timer rest_;  // until more is read
+  bool is_web_;
   HttpPeer peer_;
   std::shared_ptr<HttpHouse> house_;
+  std::optional<HttpWebHead> web_head_;  // of the current request
+  std::optional<HttpPass> pass_;
+  Duration began_{};
   boost::beast::flat_buffer in_;
   std::optional<Parser> parser_;
   std::deque<std::shared_ptr<const std::string>> out_;

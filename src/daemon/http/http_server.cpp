@@ -1,9 +1,13 @@
 #include "daemon/http/http_server.hpp"
 
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/steady_timer.hpp>
@@ -31,6 +35,38 @@ std::optional<HttpPeer> peer_of(int connected) {
   return HttpPeer{peer.uid, peer.gid, peer.pid};
 }
 
+int family_of(int socket) {
+  int family = AF_UNSPEC;
+  socklen_t size = sizeof family;
+  return ::getsockopt(socket, SOL_SOCKET, SO_DOMAIN, &family, &size) == 0 ? family : AF_UNSPEC;
+}
+
+/// Events are small, and each is written when it is there.
+void send_at_once(int socket) {
+  const int on = 1;
+  (void)::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+}
+
+/// A socket that accepts.
+struct HttpListener {
+  explicit HttpListener(boost::asio::io_context& loop) : socket(loop), rest(loop) {}
+  boost::asio::posix::stream_descriptor socket;
+  boost::asio::steady_timer rest;
+
+  [[nodiscard]] bool take(int listening) {
+    error_code failed;
+    static_cast<void>(socket.close(failed));
+    rest.cancel();
+    static_cast<void>(socket.assign(::fcntl(listening, F_DUPFD_CLOEXEC, 0), failed));
+    return !failed;
+  }
+  void close() {
+    error_code ignored;
+    static_cast<void>(socket.close(ignored));
+    rest.cancel();
+  }
+};
+
 }  // namespace
 
 class HttpServer::Inside : public std::enable_shared_from_this<HttpServer::Inside> {
@@ -38,12 +74,12 @@ class HttpServer::Inside : public std::enable_shared_from_this<HttpServer::Insid
   Inside(boost::asio::io_context& loop, int listening, HttpLimits limits, std::uint32_t own,
          HttpHandler handler)
       : loop_(loop),
-        listening_(loop),
+        local_(loop),
+        web_(loop),
         clock_(loop),
-        rest_(loop),
         house_(std::make_shared<HttpHouse>(
-            HttpHouse{limits, HttpUsers(limits, own), {}, std::move(handler), {}, false})) {
-    if (listening >= 0) listening_.assign(::fcntl(listening, F_DUPFD_CLOEXEC, 0));
+            HttpHouse{limits, HttpUsers(limits, own), {}, std::move(handler), {}, {}, false})) {
+    if (listening >= 0) local_.socket.assign(::fcntl(listening, F_DUPFD_CLOEXEC, 0));
     house_->left = [this](HttpConnection* connection) { connections_.erase(connection); };
   }
   ~Inside() { house_->left = nullptr; }
@@ -51,33 +87,45 @@ class HttpServer::Inside : public std::enable_shared_from_this<HttpServer::Insid
   Inside& operator=(const Inside&) = delete;
 
   void start() {
-    if (listening_.is_open()) accept();
+    if (local_.socket.is_open()) accept(local_);
     look();
   }
 
   [[nodiscard]] bool listen_on(int listening) {
-    error_code failed;
-    listening_.close(failed);
-    rest_.cancel();
-    listening_.assign(::fcntl(listening, F_DUPFD_CLOEXEC, 0), failed);
-    if (!failed) accept();
-    return !failed;
+    if (!local_.take(listening)) return false;
+    accept(local_);
+    return true;
+  }
+
+  [[nodiscard]] bool listen_over_tcp(int listening, HttpGate gate) {
+    house_->gate = std::move(gate);
+    if (!web_.take(listening)) return false;
+    accept(web_);
+    return true;
   }
 
   void adopt(int connected) {
-    const auto peer = peer_of(connected);
+    const int family = family_of(connected);
+    const auto peer = family == AF_UNIX ? peer_of(connected) : std::nullopt;
     error_code failed;
     HttpConnection::Socket socket(loop_);
-    socket.assign(boost::asio::local::stream_protocol(), connected, failed);
-    if (!failed) socket.non_blocking(true, failed);
-    if (failed || !peer) {
+    static_cast<void>(
+        socket.assign(boost::asio::generic::stream_protocol(family, 0), connected, failed));
+    if (!failed) static_cast<void>(socket.non_blocking(true, failed));
+    if (failed || (family == AF_UNIX && !peer)) {
       if (!socket.is_open()) ::close(connected);
       return;
     }
-    if (!house_->users.connect(peer->uid, http_now())) return turn_away(socket);
-    const auto connection = std::make_shared<HttpConnection>(std::move(socket), *peer, house_);
+    if (!peer) send_at_once(connected);
+    if (!has_room_for(peer)) return turn_away(socket, !peer);
+    const auto connection = std::make_shared<HttpConnection>(std::move(socket), peer, house_);
     connections_.emplace(connection.get(), connection);
     connection->start();
+  }
+
+  void end_passes(const std::function<bool(const HttpPass&)>& which) {
+    for (const auto& each : all())
+      if (each->pass() && which(*each->pass())) each->end_pass();
   }
 
   void set_limits(const HttpLimits& limits) {
@@ -87,8 +135,8 @@ class HttpServer::Inside : public std::enable_shared_from_this<HttpServer::Insid
 
   void stop() {
     house_->stopping = true;
-    error_code ignored;
-    listening_.close(ignored);
+    local_.close();
+    web_.close();
     for (const auto& each : all()) each->stop();
   }
 
@@ -100,8 +148,8 @@ class HttpServer::Inside : public std::enable_shared_from_this<HttpServer::Insid
     for (const auto& each : all()) each->drop();
     connections_.clear();
     house_->handler = nullptr;
+    house_->gate = {};
     clock_.cancel();
-    rest_.cancel();
   }
 
   [[nodiscard]] std::size_t connections() const { return connections_.size(); }
@@ -114,31 +162,49 @@ class HttpServer::Inside : public std::enable_shared_from_this<HttpServer::Insid
     return list;
   }
 
+  /// Of the connections that may be anybody's, the oldest makes room: those of people who log in
+  /// are such for a moment only.
+  [[nodiscard]] bool has_room_for(const std::optional<HttpPeer>& peer) {
+    const std::uint32_t uid = peer ? peer->uid : unknown_user;
+    if (house_->users.connect(uid, http_now())) return true;
+    if (peer) return false;
+    std::shared_ptr<HttpConnection> oldest;
+    for (const auto& [address, each] : connections_)
+      if (each->is_unknown() && (!oldest || each->began() < oldest->began())) oldest = each;
+    if (!oldest) return false;
+    oldest->drop();
+    return house_->users.connect(uid, http_now());
+  }
+
   /// Sends what the system takes at once, and closes.
-  static void turn_away(HttpConnection::Socket& socket) {
+  void turn_away(HttpConnection::Socket& socket, bool over_tcp) const {
     const std::string body =
         http_error(429, "infeasible", "", "too many connections", "close some").body;
+    std::string more;
+    if (over_tcp)
+      for (const auto& [name, value] : house_->gate.headers)
+        more += fmt::format("{}: {}\r\n", name, value);
     const std::string text = fmt::format(
-        "HTTP/1.1 429 {}\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: "
-        "{}\r\n\r\n{}",
-        http_reason(429), body.size(), body);
+        "HTTP/1.1 429 {}\r\nContent-Type: application/json\r\n{}Connection: close\r\n"
+        "Content-Length: {}\r\n\r\n{}",
+        http_reason(429), more, body.size(), body);
     error_code ignored;
     socket.write_some(boost::asio::buffer(text), ignored);
     socket.shutdown(HttpConnection::Socket::shutdown_send, ignored);
   }
 
-  void accept() {
-    listening_.async_wait(boost::asio::posix::stream_descriptor::wait_read,
-                          [self = shared_from_this()](const error_code& failed) {
-                            if (failed || self->ended_ || self->house_->stopping) return;
-                            self->accept_waiting();
-                          });
+  void accept(HttpListener& listener) {
+    listener.socket.async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                               [self = shared_from_this(), &listener](const error_code& failed) {
+                                 if (failed || self->ended_ || self->house_->stopping) return;
+                                 self->accept_waiting(listener);
+                               });
   }
 
-  void accept_waiting() {
+  void accept_waiting(HttpListener& listener) {
     for (int taken = 0; taken < most_accepted_at_once; ++taken) {
-      const int connected =
-          ::accept4(listening_.native_handle(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+      const int connected = ::accept4(listener.socket.native_handle(), nullptr, nullptr,
+                                      SOCK_NONBLOCK | SOCK_CLOEXEC);
       if (connected >= 0) {
         adopt(connected);
         continue;
@@ -146,13 +212,13 @@ class HttpServer::Inside : public std::enable_shared_from_this<HttpServer::Insid
       if (errno == EINTR || errno == ECONNABORTED) continue;
       if (errno == EAGAIN) break;
       // Out of descriptors or memory: further connections stay in the backlog for a moment.
-      rest_.expires_after(rest_when_full);
-      rest_.async_wait([self = shared_from_this()](const error_code& failed) {
-        if (!failed && !self->ended_ && !self->house_->stopping) self->accept();
+      listener.rest.expires_after(rest_when_full);
+      listener.rest.async_wait([self = shared_from_this(), &listener](const error_code& failed) {
+        if (!failed && !self->ended_ && !self->house_->stopping) self->accept(listener);
       });
       return;
     }
-    accept();
+    accept(listener);
   }
 
   void look() {
@@ -167,8 +233,8 @@ class HttpServer::Inside : public std::enable_shared_from_this<HttpServer::Insid
   }
 
   boost::asio::io_context& loop_;
-  boost::asio::posix::stream_descriptor listening_;
-  boost::asio::steady_timer clock_, rest_;
+  HttpListener local_, web_;
+  boost::asio::steady_timer clock_;
   std::shared_ptr<HttpHouse> house_;
   std::unordered_map<HttpConnection*, std::shared_ptr<HttpConnection>> connections_;
   bool ended_ = false;
@@ -186,6 +252,12 @@ HttpServer::~HttpServer() {
 
 bool HttpServer::listen_on(int listening) {
   return inside_->listen_on(listening);
+}
+bool HttpServer::listen_over_tcp(int listening, HttpGate gate) {
+  return inside_->listen_over_tcp(listening, std::move(gate));
+}
+void HttpServer::end_passes(const std::function<bool(const HttpPass&)>& which) {
+  inside_->end_passes(which);
 }
 void HttpServer::set_limits(const HttpLimits& limits) {
   inside_->set_limits(limits);

@@ -459,6 +459,27 @@ TEST(HttpServer, StopsWithWhatIsGoingOn) {
   EXPECT_TRUE(server.comes_to(1));
 }
 
+TEST(HttpUsers, AConnectionBecomesItsUsers) {
+  HttpLimits limits;
+  limits.connections = 3;
+  limits.connections_per_user = 2;
+  limits.unknown_connections = 2;
+  HttpUsers users(limits, 99);
+  const Duration now = std::chrono::seconds(1);
+  ASSERT_TRUE(users.connect(unknown_user, now));
+  ASSERT_TRUE(users.connect(unknown_user, now));
+  EXPECT_FALSE(users.connect(unknown_user, now)) << "few may be anybody's";
+  EXPECT_TRUE(users.move(unknown_user, 5, now));
+  EXPECT_TRUE(users.connect(unknown_user, now)) << "one of them is a user's now";
+  EXPECT_TRUE(users.move(unknown_user, 5, now)) << "also while all are taken";
+  EXPECT_FALSE(users.move(unknown_user, 5, now)) << "a user has no more than the share";
+  EXPECT_EQ(users.connections(), 3U);
+  users.disconnect(unknown_user);
+  users.disconnect(5);
+  users.disconnect(5);
+  EXPECT_EQ(users.connections(), 0U);
+}
+
 TEST(HttpUsers, SharesAreKeptApartAndForgotten) {
   HttpLimits limits;
   limits.connections = 3;

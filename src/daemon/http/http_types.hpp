@@ -24,6 +24,30 @@ struct HttpPeer {
   friend bool operator==(const HttpPeer&, const HttpPeer&) = default;
 };
 
+/// The user of whom nothing is known yet: (uid_t)-1, which the system gives to nobody.
+inline constexpr std::uint32_t unknown_user = UINT32_MAX;
+
+/// Where requests do not come from a unix socket, what their header says that decides about them.
+/// A name that comes twice is joined by ", ".
+struct HttpWebHead {
+  std::string method, target;  // "GET", "/v1/jobs?limit=3"
+  std::optional<std::string> host, origin, fetch_site, page_mark, cookie, authorization;
+  std::string encodings, known_tags;  // Accept-Encoding, If-None-Match
+};
+
+/// By what a request over TCP acts as a user: a token, or a session that was opened with it.
+struct HttpPass {
+  HttpPeer peer;
+  std::int64_t token = 0, session = 0;  // their numbers; 0: no session
+  Duration until{};                     // on the steady clock
+};
+
+/// What a request over TCP has besides.
+struct HttpWebPart {
+  HttpWebHead head;
+  std::optional<HttpPass> pass;
+};
+
 /// One complete request.
 struct HttpRequest {
   HttpPeer peer;
@@ -35,6 +59,7 @@ struct HttpRequest {
   std::string last_event_id;
   std::optional<std::string> idempotency_key;
   std::string body;
+  std::optional<HttpWebPart> web = {};  // nothing: it came by the unix socket
 };
 
 /// An answer that stays open, so that text can be added until it is closed. Texts are shared: one
@@ -61,6 +86,12 @@ struct HttpResponse {
   std::string body;
   /// If set, the answer is a stream: it is called once with the stream, after `body` was written.
   std::function<void(std::shared_ptr<HttpStream>)> stream;
+};
+
+/// What becomes of a request over TCP, decided from its header.
+struct HttpAdmission {
+  std::optional<HttpPass> pass;              // nothing: of a user who is not known
+  std::optional<HttpResponse> refusal = {};  // the answer, if it is not served
 };
 
 /// Where the answer to one request goes, now or later. Copies stand for the same request, and the
@@ -92,6 +123,14 @@ class HttpAnswer {
 
 using HttpHandler = std::function<void(HttpRequest, HttpAnswer)>;
 
+/// How requests over TCP are met.
+struct HttpGate {
+  /// Called once for each, as soon as its header is there.
+  std::function<HttpAdmission(const HttpWebHead&)> admit;
+  /// What every answer has; Cache-Control: no-store is added to those without one.
+  std::vector<std::pair<std::string, std::string>> headers;
+};
+
 /// {"error": {...}}; `kind` as name(ErrorKind) gives it.
 HttpResponse http_error(int status, std::string_view kind, std::string_view place,
                         std::string_view message, std::string_view remedy = {});
@@ -111,8 +150,9 @@ struct HttpTarget {
 struct HttpLimits {
   std::size_t header_bytes = 16 << 10;     // of one request
   std::size_t body_bytes = 4 << 20;        // likewise: environments may be large
-  std::size_t connections = 512;           // in all; root and the daemon's own user have 16 more
-  std::size_t connections_per_user = 256;  // likewise
+  std::size_t connections = 1024;          // in all; root and the daemon's own user have 16 more
+  std::size_t connections_per_user = 512;  // likewise
+  std::size_t unknown_connections = 64;    // over TCP, of users who are not known yet
   std::size_t bytes_per_user = 64 << 20;   // held for all connections of a user, in and out
   std::size_t stream_bytes = 256 << 10;    // waiting for one reader of a stream
   Duration request_time = std::chrono::seconds(10);  // from its first byte to its last

@@ -30,13 +30,25 @@ HttpUsers::User& HttpUsers::user(std::uint32_t uid, Duration now) {
   return found->second;
 }
 
+std::size_t HttpUsers::most_connections(std::uint32_t uid) const {
+  if (uid == unknown_user) return limits_.unknown_connections;
+  return limits_.connections_per_user + (uid == 0 || uid == own_ ? kept_for_operators : 0);
+}
+
 bool HttpUsers::connect(std::uint32_t uid, Duration now) {
   const std::size_t more = uid == 0 || uid == own_ ? kept_for_operators : 0;
   User& who = user(uid, now);
-  if (connections_ >= limits_.connections + more ||
-      who.connections >= limits_.connections_per_user + more)
+  if (connections_ >= limits_.connections + more || who.connections >= most_connections(uid))
     return false;
   ++who.connections;
+  ++connections_;
+  return true;
+}
+
+bool HttpUsers::move(std::uint32_t from, std::uint32_t to, Duration now) {
+  if (user(to, now).connections >= most_connections(to)) return false;
+  disconnect(from);
+  ++user(to, now).connections;
   ++connections_;
   return true;
 }

@@ -20,6 +20,8 @@ class HttpUsers {
   /// Counts a connection, or refuses it.
   [[nodiscard]] bool connect(std::uint32_t uid, Duration now);
   void disconnect(std::uint32_t uid);
+  /// A connection that holds nothing becomes another user's, or is refused to that user and stays.
+  [[nodiscard]] bool move(std::uint32_t from, std::uint32_t to, Duration now);
   /// Counts a request, or refuses it.
   [[nodiscard]] bool request(std::uint32_t uid, Duration now);
   /// A connection that held `before` bytes wants to hold `after`. If that exceeds the user's share,
@@ -47,6 +49,7 @@ class HttpUsers {
   };
   User& user(std::uint32_t uid, Duration now);
   void fill(User& user, Duration now) const;
+  [[nodiscard]] std::size_t most_connections(std::uint32_t uid) const;
   /// What may be read at once.
   [[nodiscard]] double most_to_read() const { return limits_.bytes_per_s / 4; }
 

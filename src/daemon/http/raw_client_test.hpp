@@ -1,6 +1,9 @@
 #pragma once
-// For tests: HTTP as bytes on a unix socket, so that a test can send whatever it likes.
+// For tests: HTTP as bytes on a unix socket or on one of TCP, so that a test can send whatever it
+// likes.
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -45,6 +48,17 @@ class RawClient {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     std::memcpy(address.sun_path, path.data(), std::min(path.size(), sizeof address.sun_path - 1));
+    if (::connect(socket_.number(), reinterpret_cast<const sockaddr*>(&address), sizeof address) !=
+        0)
+      socket_.close();
+  }
+  /// At this port of 127.0.0.1.
+  explicit RawClient(std::uint16_t port) : host_(fmt::format("127.0.0.1:{}", port)) {
+    socket_ = Descriptor(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     if (::connect(socket_.number(), reinterpret_cast<const sockaddr*>(&address), sizeof address) !=
         0)
       socket_.close();
@@ -97,7 +111,8 @@ class RawClient {
 
   std::optional<RawReply> ask(std::string_view method, std::string_view target,
                               std::string_view body = {}, std::string_view headers = {}) {
-    std::string text = fmt::format("{} {} HTTP/1.1\r\nHost: cleave\r\n{}", method, target, headers);
+    std::string text =
+        fmt::format("{} {} HTTP/1.1\r\nHost: {}\r\n{}", method, target, host_, headers);
     if (!body.empty() || method != "GET")
       text += fmt::format("Content-Length: {}\r\n", body.size());
     text += "\r\n";
@@ -138,6 +153,7 @@ class RawClient {
   }
 
   Descriptor socket_;
+  std::string host_ = "cleave";
   std::string have_;
   bool ended_ = false;
 };

@@ -41,7 +41,8 @@ std::optional<std::vector<std::string>> match_path(std::string_view pattern,
 
 void ApiCall::reply(HttpResponse response, std::string result) {
   if (changes && note_)
-    note_({request.peer, request.method, request.path, response.status, std::move(result)});
+    note_({request.peer, request.method, request.path, response.status, std::move(result),
+           request.web && request.web->pass ? request.web->pass->token : 0});
   note_ = nullptr;
   answer_(std::move(response));
 }

@@ -22,6 +22,7 @@ namespace cleave {
 enum class ApiAccess : std::uint8_t {
   everyone,   // all users that this daemon serves
   operators,  // root, the daemon's user, members of the operators' group
+  local,      // everyone, over the unix socket only
 };
 
 /// A request, helpers to read its query, and the answer to it.

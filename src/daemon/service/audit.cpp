@@ -26,14 +26,16 @@ std::string_view decision_of(int status) {
 }  // namespace
 
 std::string audit_text(const AuditLine& line, Instant at) {
-  const Json json{{"at", utc_text(at)},
-                  {"uid", line.peer.uid},
-                  {"pid", line.peer.pid},
-                  {"method", line.method},
-                  {"path", line.path.substr(0, longest_result)},
-                  {"decision", decision_of(line.status)},
-                  {"status", line.status},
-                  {"result", line.result.substr(0, longest_result)}};
+  const bool known = line.peer.uid != unknown_user;
+  Json json{{"at", utc_text(at)},
+            {"uid", known ? Json(line.peer.uid) : Json()},
+            {"pid", line.peer.pid},
+            {"method", line.method},
+            {"path", line.path.substr(0, longest_result)},
+            {"decision", decision_of(line.status)},
+            {"status", line.status},
+            {"result", line.result.substr(0, longest_result)}};
+  if (line.token != 0) json["page_token"] = line.token;
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -93,7 +95,10 @@ void AuditFile::write(const AuditLine& line, Instant at) {
   if (line.status >= 400 && !refusals_.take(uid, at)) return;
   std::string text = audit_text(line, at) + "\n";
   if (const std::int64_t counted = refusals_.counted(uid); counted > 0)
-    text = Json{{"at", utc_text(at)}, {"uid", uid}, {"refusals_not_written", counted}}.dump() +
+    text = Json{{"at", utc_text(at)},
+                {"uid", uid != unknown_user ? Json(uid) : Json()},
+                {"refusals_not_written", counted}}
+               .dump() +
            "\n" + text;
   append(std::move(text), at);
 }

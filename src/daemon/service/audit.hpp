@@ -21,7 +21,8 @@ struct AuditLine {
   std::string method, path;
   /// Of the answer: below 400 allowed; 400, 405 and 413 not understood; otherwise refused.
   int status = 0;
-  std::string result;  // the job's number or the error's message; may be empty
+  std::string result;      // the job's number or the error's message; may be empty
+  std::int64_t token = 0;  // by which it was asked over the page; 0: over the unix socket
 };
 
 /// How many refusals of a user are written: so many at once, and one more each second.

@@ -11,8 +11,16 @@ namespace cleave {
 namespace {
 
 constexpr std::size_t read_at_once = 200;
-/// Writing to hundreds of clients after every step would take longer than the steps.
-constexpr Duration between_writes = std::chrono::milliseconds(25);
+/// Writing to hundreds of clients after every step would take longer than the steps. Each has a
+/// share of the loop's time that is the smaller the more there are: all together a twentieth.
+constexpr Duration least_between_writes = std::chrono::milliseconds(25);
+constexpr Duration most_between_writes = std::chrono::milliseconds(500);
+constexpr Duration for_each_client = std::chrono::microseconds(500);
+
+Duration between_writes(std::size_t clients) {
+  return std::clamp<Duration>(static_cast<std::int64_t>(clients) * for_each_client,
+                              least_between_writes, most_between_writes);
+}
 
 bool concerns(const EventRecord& event, std::optional<std::uint32_t> uid) {
   return !uid || !event.uid || event.uid == uid;
@@ -92,7 +100,7 @@ void EventFeed::publish(Duration now, bool at_once) {
   const std::int64_t last = control_.last_event();
   if (last == published_) return;
   if (!at_once && !subscribers_.empty() && now < next_) return;
-  next_ = now + between_writes;
+  next_ = now + between_writes(subscribers_.size());
   if (subscribers_.empty()) {
     published_ = last;
     return;

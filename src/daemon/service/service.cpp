@@ -66,6 +66,9 @@ std::span<const Service::Route> Service::table() {
       {{"POST", "/v1/plans/{plan}/resume", operators}, &Service::resume_plan},
       {{"POST", "/v1/plans/{plan}/cancel", operators}, &Service::cancel_plan},
       {{"GET", "/v1/events", everyone}, &Service::events},
+      {{"POST", "/v1/tokens", local}, &Service::make_token},
+      {{"GET", "/v1/tokens", local}, &Service::list_tokens},
+      {{"POST", "/v1/tokens/{token}/revoke", local}, &Service::revoke_token},
       {{"GET", "/v1/openapi.json", everyone}, &Service::openapi},
   };
   return rows;
@@ -157,6 +160,10 @@ void Service::route(const ApiCallPtr& call) {
           Error{ErrorKind::infeasible, "", "only operators may do this",
                 "root, the daemon's user and members of its operators_group are operators"},
           403);
+    if (each.face.access == ApiAccess::local && call->request.web)
+      return call->refuse(Error{ErrorKind::infeasible, "", "the page cannot do this",
+                                "use `cleave page`, which asks over the daemon's socket"},
+                          403);
     return (this->*each.serve)(call);
   }
   if (methods.empty())

@@ -16,6 +16,8 @@
 
 #include "control/control.hpp"
 #include "daemon/http/fair_turns.hpp"
+#include "daemon/page/page_address.hpp"
+#include "daemon/page/page_keys.hpp"
 #include "daemon/service/api_call.hpp"
 #include "daemon/service/audit.hpp"
 #include "daemon/service/event_feed.hpp"
@@ -61,6 +63,8 @@ struct ServiceDoors {
       later;  // in a turn of the loop of its own, after what is ready
   std::function<bool()> fences = [] { return false; };      // as Runner::fences
   std::function<std::vector<std::string>()> troubles = {};  // besides those of control
+  PageKeys* page_keys = nullptr;                            // null: there is no page
+  std::function<std::optional<PageAddress>()> page = {};    // where it is now
 };
 
 /// Serves the API's requests.
@@ -79,6 +83,8 @@ class Service {
   /// Sends the last events to clients that follow them, before the connections are closed.
   void last_words() { feed_.publish(doors_.now().steady, true); }
   void set_settings(ServiceSettings settings);
+  /// Whether the user is an operator.
+  [[nodiscard]] bool operates(const HttpPeer& peer) { return may_operate(peer); }
 
   struct RouteFace {
     std::string_view method, path;
@@ -137,6 +143,12 @@ class Service {
   void cancel_several(const ApiCallPtr& call);
   // service_usage.cpp
   void usage(const ApiCallPtr& call);
+  // service_tokens.cpp
+  void make_token(const ApiCallPtr& call);
+  void list_tokens(const ApiCallPtr& call);
+  void revoke_token(const ApiCallPtr& call);
+  [[nodiscard]] Result<std::uint32_t> token_user(const ApiCallPtr& call,
+                                                 const std::optional<std::string>& named);
   // service_purge.cpp
   void purge(const ApiCallPtr& call);
   void purge_job(const ApiCallPtr& call);
