@@ -207,8 +207,8 @@ TEST(Page, OfOthersItShowsNoMoreThanPs) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root's daemon has several users";
   PageStand page;
   const Given of_ada = page.token(), of_bob = page.token("act", 3600, bob);
-  const std::string secret =
-      R"({"command":["sleep","30"],"environment":["PATH=/bin:/usr/bin"],"directory":"/","name":"mine"})";
+  const std::string secret = R"({"command":["sleep","30"],"environment":["PATH=/bin:/usr/bin"],)"
+                             R"("directory":"/","name":"mine"})";
   ASSERT_EQ(page.status("POST", "/v1/jobs", bearer(of_ada) + std::string(mark), secret), 201);
   ASSERT_TRUE(page.stand.wait_for_state(1, "running"));
   for (const char* target : {"/v1/jobs", "/v1/jobs?all=1", "/v1/gpus", "/v1/instances",
@@ -259,7 +259,7 @@ TEST(Page, SessionsOutliveTheDaemon) {
   PageStand page;
   const std::string cookie = page.session(page.token().token);
   const std::string kept = text_of(page.stand.state() + "/page.json");
-  EXPECT_EQ(kept.find(cookie.substr(30)), std::string::npos);
+  EXPECT_EQ(kept.find(cookie.substr(30, 20)), std::string::npos);
   page.stand.kill();
   page.stand.start();
   ASSERT_TRUE(page.stand.wait_until_ready());
@@ -382,11 +382,13 @@ TEST(Page, TwoHundredOpenPagesCostSubmissionsLittle) {
   (void)median_submission_us(client, headers, count);
   std::vector<double> ratios;
   for (int round = 0; round < (is_long ? 7 : 3); ++round) {
-    const double alone = median_submission_us(client, headers, count);
+    // The queue grows, so what is without pages is taken before and after.
+    const double before = median_submission_us(client, headers, count);
     std::optional<OpenPages> pages(std::in_place, page, headers, 200);
     const double together = median_submission_us(client, headers, count);
     std::this_thread::sleep_for(milliseconds(700));
     pages.reset();
+    const double alone = (before + median_submission_us(client, headers, count)) / 2;
     ratios.push_back(together / alone);
     fmt::print("alone {:.0f} us, beside 200 pages {:.0f} us: {:.3f}\n", alone, together,
                together / alone);
