@@ -306,6 +306,11 @@ class RunningDaemon {
                                   [this](HttpRequest request, HttpAnswer answer) {
                                     service_->serve(std::move(request), std::move(answer));
                                   },
+                                  [this](std::function<void()> call) {
+                                    boost::asio::post(loop_, [this, call = std::move(call)] {
+                                      if (server_) call();
+                                    });
+                                  },
                                   ::geteuid()});
   }
 

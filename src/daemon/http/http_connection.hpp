@@ -84,6 +84,7 @@ class HttpConnection final : public HttpStream,
   [[nodiscard]] bool is_admitted();
   [[nodiscard]] bool become(const HttpPeer& peer);
   [[nodiscard]] Duration patience() const;
+  [[nodiscard]] bool is_header_too_long(std::size_t used, bool was_done);
   [[nodiscard]] bool is_encoded_otherwise() const;
   void offer_to_continue();
   void dispatch();
@@ -110,6 +111,7 @@ class HttpConnection final : public HttpStream,
   std::optional<Parser> parser_;
   std::deque<std::shared_ptr<const std::string>> out_;
   std::size_t out_bytes_ = 0, front_sent_ = 0, in_flight_ = 0;
+  std::size_t header_ = 0;    // bytes of the current request's header
   std::size_t held_ = 0;      // bytes charged to the user
   std::size_t lingered_ = 0;  // bytes dropped
   std::uint64_t number_ = 0;  // of the current request

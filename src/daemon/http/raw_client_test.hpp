@@ -66,6 +66,8 @@ class RawClient {
   [[nodiscard]] bool connected() const { return static_cast<bool>(socket_); }
   [[nodiscard]] int number() const { return socket_.number(); }
   void hang_up() { socket_.close(); }
+  /// What its requests have as Host.
+  [[nodiscard]] const std::string& host() const { return host_; }
 
   /// Sends what the other end takes within the time; returns whether that was everything.
   bool send(std::string_view text, Milliseconds at_most = Milliseconds(5000)) {

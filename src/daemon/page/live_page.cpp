@@ -53,9 +53,12 @@ void LivePage::open_gate(PageListener listener, HttpServer& server) {
                     keys_, [this] { return doors_.now().wall; }, user, doors_.operates,
                     [this](const AuditLine& line) { doors_.audit.write(line, doors_.now().wall); },
                     doors_.api});
-  keys_.when_ended([&server](std::int64_t token, std::int64_t session) {
-    server.end_passes([&](const HttpPass& pass) {
-      return pass.token == token && (session == 0 || pass.session == session);
+  // Later, so that the request that ended its own session is answered first.
+  keys_.when_ended([this, &server](std::int64_t token, std::int64_t session) {
+    doors_.later([&server, token, session] {
+      server.end_passes([&](const HttpPass& pass) {
+        return pass.token == token && (session == 0 || pass.session == session);
+      });
     });
   });
   const auto gate = gate_;

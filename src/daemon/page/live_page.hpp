@@ -29,6 +29,8 @@ class LivePage {
     AuditFile& audit;
     std::function<bool(const HttpPeer&)> operates;
     HttpHandler api;
+    /// Calls it in a later turn of the loop.
+    std::function<void(std::function<void()>)> later;
     /// The daemon's user: if not root, the only one whose tokens are good.
     std::uint32_t own = 0;
   };
