@@ -21,7 +21,8 @@ function type_of(schema, indent) {
     // A condition, such as one that forbids two fields together, says nothing of the type.
     const types = [...new Set(of.map((each) => type_of(each, indent)))];
     const said = types.filter((type) => type !== "unknown");
-    if (schema.allOf === undefined && said.length < types.length) return "unknown";
+    if (schema.properties !== undefined) said.unshift(fields_of(schema, indent));
+    if (schema.allOf === undefined && said.length < types.length) return said[0] ?? "unknown";
     return said.join(schema.allOf === undefined ? " | " : " & ") || "unknown";
   }
   if (schema.enum !== undefined)

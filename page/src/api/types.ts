@@ -11,7 +11,101 @@ export type Error = {
   };
 };
 
-export type Submission = unknown;
+export type Submission = {
+  /** The program, looked up in the environment's PATH, and its arguments */
+  command: string[];
+  /** The whole environment; each entry is NAME=value */
+  environment: string[];
+  /** Absolute path of the directory in which the command starts */
+  directory: string;
+  /** Profile of the instance, such as 2g.10gb */
+  profile?: string;
+  /** Memory the job needs, in place of a profile */
+  memory_mib?: number;
+  /** Least number of compute slices; only with a memory size */
+  compute_slices?: number;
+  /** A model, sized by the program that submits the job */
+  model?: {
+    name: string;
+    memory_mib: number;
+  };
+  /** Number of whole GPUs with MIG off, in place of a profile or size; the job is one process that sees all of them */
+  gpus?: number;
+  /** Number of instances of that profile or size, all at a time or none; the job has a process on each */
+  instances?: number;
+  /** How several instances or GPUs lie: anywhere, on one GPU, on one node, or each on another GPU */
+  together?: "anywhere" | "gpu" | "node" | "spread";
+  /** Submit a job for each index, such as 1-200, 0-30:10 or 1,3,7-9, and with %20 behind let 20 run at a time; each finds its index in CLEAVE_ARRAY_INDEX, and in place of {index} in the command's words */
+  array?: string;
+  /** Name of the job; commands accept it while the job is unfinished */
+  name?: string;
+  /** Jobs of higher priority start first; priorities above the daemon's highest_priority, which is 0 by default, are for operators */
+  priority?: number;
+  /** Seconds from submission until the job should be done */
+  deadline_s?: number;
+  /** Seconds for which the job may run; then it is stopped and has failed. The daemon's job_time_default_s if absent; at most its job_time_most_s */
+  time_limit_s?: number;
+  /** Run it again up to N times if it fails or is lost */
+  retries?: number;
+  /** The job may be stopped and run again from the beginning, for example on a larger instance before its memory runs out */
+  restartable?: boolean;
+  /** A replica of the job may take over elsewhere while it runs */
+  movable?: boolean;
+  /** What the job keeps of its work when it is moved, stopped or lost */
+  progress?: "stateless" | "checkpoint" | "none";
+  /** Signal sent before the job is stopped in order to be restarted */
+  checkpoint_signal?: number;
+  /** Shell command that saves the job's work in place of such a signal: it runs as the job's user beside the process $CLEAVE_PID, which is stopped once it has succeeded */
+  checkpoint_command?: string;
+  /** Shell command that is run in place of the command after a checkpoint command has succeeded */
+  restore_command?: string;
+  /** Seconds from the checkpoint signal to TERM, or that the checkpoint command may take */
+  checkpoint_grace_s?: number;
+  /** Seconds from TERM to KILL */
+  stop_grace_s?: number;
+  /** Exit code with which the job reports that it ran out of memory */
+  out_of_memory_code?: number;
+  /** Jobs of one application share what is learned about their speed and memory */
+  application?: string;
+  /** Batch size: sequences or images processed at a time */
+  batch?: number;
+  /** Expected run time in seconds on the whole GPU under MIG */
+  expected_s?: number;
+  /** Known run times by profile, in place of the expected one; two of different size give the others by the law of slices */
+  times?: StatedTime[];
+  /** Launch of the job's largest kernel, beside a memory size or a model: the job asks for the compute slices on which it takes no more time steps than on a whole GPU */
+  kernel?: StatedKernel;
+  /** CPUs of the host for each process, such as 2 or 0.5; the share that its compute slices are of the node's if absent */
+  cpus?: number;
+  /** Memory of the host for each process, which ends the job if it needs more; the share that its memory slices are of the node's if absent */
+  host_memory_mib?: number;
+  /** The job is a service: replicas that run until it is cancelled, and that may be moved */
+  service?: {
+    /** Number of replicas, each with an instance and a process of its own */
+    replicas?: number;
+  };
+  /** The job is a lease: a place for a person, such as a notebook */
+  lease?: {
+    /** Seconds from submission in which the lease should start */
+    starts_within_s?: number;
+    /** Seconds without GPU work after which the lease is idle; never if absent */
+    idle_after_s?: number;
+    /** What becomes of the lease when it is idle: it ends and gives its instance back, or moves to a smaller one until there is work again */
+    then?: "give-back" | "shrink";
+    /** Memory that the lease holds while it is idle, of one that shrinks; what it asks for if absent */
+    idle_mib?: number;
+  };
+  /** Run the command in a container of this image: the absolute path of a root file system's folder or of a .sif file, or an image that the user's podman has */
+  image?: string;
+  /** With an image: a file or folder of the host that is in the container too, as HOST, HOST:INSIDE, or either with :ro for reading only */
+  binds?: string[];
+  /** Wait until other jobs of yours have ended: ok:12 (it has finished), failed:12 (it has failed, or was cancelled) or any:12; ok:12-40 and any:12-40 for all with these numbers. The job is cancelled if that cannot come any more */
+  after?: string[];
+  /** Write standard output to this file too, and errors without --error; %j is the job's number, %A that of its array, %a its index, %x its name, %r the number of the attempt, %t that of the process, %% a percent sign */
+  output?: string;
+  /** The same for standard error */
+  error?: string;
+};
 
 export type Submissions = {
   /** Each a Submission once what is common has been added; in `after`, ok:#3 is the third of these */
