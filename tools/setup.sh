@@ -41,8 +41,10 @@ test_packages=(
   python3           # runs pynvml and gpustat, which tools/clients.sh fetches
   tmux              # shows the screen of nvtop
   libncursesw6      # which nvtop draws with
-  chromium          # shows the pages of reports
+  chromium          # shows the pages of reports, and the daemon's
 )
+# Both build the web pages and drive the browser in their tests; Node is often there by other means.
+command -v npm >/dev/null || test_packages+=(nodejs npm)
 long_packages=(
   qemu-system-x86   # the virtual machine of tools/virtual-machine.sh
   busybox-static    # all that it has besides the test programs
