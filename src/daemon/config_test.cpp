@@ -170,9 +170,12 @@ TEST(Config, RefusesWithFileAndLine) {
       {"managed_gpus = [0, 1, 0]", "'0' is named twice"},
       {"most_waiting = 5\nmost_waiting_per_user = 6",
        "c.toml:2: 'most_waiting_per_user' is 6, and 'most_waiting', of all users, is 5"},
-      {"[server]\nconnections_per_user = 600",
-       "c.toml:2: 'server.connections_per_user' is 600, and 'server.connections', of all users, is "
-       "512; give one user at most as many as all have"},
+      {"[server]\nconnections_per_user = 1100",
+       "c.toml:2: 'server.connections_per_user' is 1100, and 'server.connections', of all users, "
+       "is 1024; give one user at most as many as all have"},
+      {"\npage = \"0.0.0.0:8790\"",
+       "c.toml:2: '0.0.0.0:8790' is not an address of the loopback interface; name one"},
+      {"page = 8790", "c.toml:1: 'page' must be an address of this machine's loopback interface"},
       {"job_environment = [\"A\"]", "'A' is not one"},
       {"job_environment = [\"A=\", \"CUDA_VISIBLE_DEVICES=0\"]",
        "each run of a job has its own CUDA_VISIBLE_DEVICES; leave it out"},

@@ -327,7 +327,7 @@ TEST(NoDaemon, IsReportedWithARemedy) {
   says(shell("cleave submit --wait --socket /nowhere/s -- true"), 125, {"no daemon answers"});
   says(shell("cleave ps --socket ''"), 2, {"--socket"});
   for (const char* command : {"show 1", "logs 1", "cancel 1", "top --once", "events", "drain 0",
-                              "undrain 0", "pause", "resume", "scheduler"})
+                              "undrain 0", "pause", "resume", "scheduler", "page"})
     says(shell(fmt::format("cleave {} --socket /nowhere/s", command)), 1, {"no daemon answers"});
 }
 

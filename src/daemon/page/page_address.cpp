@@ -79,9 +79,7 @@ Result<PageAddress> parse_page_address(std::string_view text) {
   if (system_address(address, unused) == 0)
     return fail(ErrorKind::bad_input, "",
                 fmt::format("'{}' is not an address of the loopback interface", shown(text)),
-                fmt::format("the page is for this machine only, {}; from elsewhere, have ssh "
-                            "forward the port",
-                            example));
+                "name one, such as 127.0.0.1:8790; from elsewhere, have ssh forward the port");
   return address;
 }
 

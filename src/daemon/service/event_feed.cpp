@@ -12,10 +12,11 @@ namespace {
 
 constexpr std::size_t read_at_once = 200;
 /// Writing to hundreds of clients after every step would take longer than the steps. Each has a
-/// share of the loop's time that is the smaller the more there are: all together a twentieth.
+/// share of the loop's time that is the smaller the more there are: all together a hundredth or
+/// two.
 constexpr Duration least_between_writes = std::chrono::milliseconds(25);
 constexpr Duration most_between_writes = std::chrono::milliseconds(500);
-constexpr Duration for_each_client = std::chrono::microseconds(500);
+constexpr Duration for_each_client = std::chrono::milliseconds(1);
 
 Duration between_writes(std::size_t clients) {
   return std::clamp<Duration>(static_cast<std::int64_t>(clients) * for_each_client,
