@@ -358,6 +358,11 @@ void Control::cancel(std::span<const Cancellation> jobs, const std::string& by, 
   parts_->users.cancel(jobs, by);
 }
 
+void Control::cancel(JobNumber job, const std::string& by, Moment now, CancelGrace grace) {
+  const Cancellation one{job, grace};
+  cancel({&one, 1}, by, now);
+}
+
 Result<Purged> Control::purge(std::span<const JobNumber> jobs, bool only_say, Moment now) {
   parts_->advance(now);
   return parts_->disk.purge(jobs, only_say);

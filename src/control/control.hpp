@@ -96,6 +96,8 @@ class Control {
   /// Stops them where they run, in one request; one that is being stopped already, after no longer
   /// than this. It is not a failure that a job is final, or not there.
   void cancel(std::span<const Cancellation> jobs, const std::string& by, Moment now);
+  void cancel(JobNumber job, const std::string& by, Moment now,
+              CancelGrace grace = CancelGrace::of_job);
   /// Forgets these jobs at once, with their outputs, or says only what that would free. Those that
   /// have not ended, or of which something cannot be removed now, are left out.
   [[nodiscard]] Result<Purged> purge(std::span<const JobNumber> jobs, bool only_say, Moment now);

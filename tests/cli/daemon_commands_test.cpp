@@ -405,16 +405,19 @@ TEST(Ps, HasOneUnitOfMemoryForWhatJobsAskForAndHold) {
   large.memory = MiB{4096};
   world.put(large);
   const std::string table = world.run("ps").out;
-  for (const char* part : {"4 GiB, found to need 9.8 GiB", "0.098 GiB  4 GiB ", "4.0 GiB",
-                           "it waits until 9 GiB are free"})
+  for (const char* part :
+       {"4 GiB, found to need 9.8 GiB", "0.098 GiB ", "4.0 GiB", "it waits until 9 GiB are free"})
     EXPECT_NE(table.find(part), std::string::npos) << part << "\n" << table;
   EXPECT_EQ(table.find("MiB"), std::string::npos) << table;
   EXPECT_EQ(document(world.run("ps --json"))["jobs"][1]["asks_now"], "4096 MiB") << "exact";
-  says(world.run("show 7"), 0, {"asked for    4 GiB\n", "it waits until 9 GiB are free"});
+  const std::string shown = world.run("show 7").out;
+  for (const char* part : {"asked for    4 GiB\n", "it waits until 9 GiB are free"})
+    EXPECT_NE(shown.find(part), std::string::npos) << shown;
 }
 
 TEST(Submit, LinesOfAFileMayWaitForOneAnother) {
   StubWorld world;
+  world.put(job_of(9, "queued"));
   world.answers("POST /v1/submissions", {201, R"({"jobs": [20, 21]})", {}, false, {}, {}});
   const auto file = [&](const std::string& text) {
     return "submit --at-once 2 --file " + world.scratch().write("jobs.jsonl", text);
@@ -422,7 +425,7 @@ TEST(Submit, LinesOfAFileMayWaitForOneAnother) {
   const std::string first = R"({"id": "a", "command": "true"})";
   const Outcome taken =
       world.run(file(first + "\n" + R"({"command": "true", "after": ["ok:a", "any:9"]})"));
-  says(taken, 0, {"2 jobs, 20 to 21"});
+  EXPECT_EQ(taken.out, "2 jobs, 20 to 21\n") << taken.err;
   const Json sent = Json::parse(world.last_body());
   EXPECT_EQ(sent["at_once"], 2);
   EXPECT_EQ(sent["submissions"][1]["after"], Json::array({"any:9", "ok:#1"}));
@@ -547,8 +550,7 @@ TEST(Cancel, TakesRangesStatesAndNames) {
   says(world.run("cancel --all 3"), 2, {"--all"});
   says(world.run("cancel 9-3"), 2, {"called '9-3'", "no range like 12-40"});
   EXPECT_EQ(world.run("cancel 2-3").exit_code, 0);
-  EXPECT_TRUE(world.daemon().was_asked("POST /v1/jobs/2/cancel"));
-  EXPECT_TRUE(world.daemon().was_asked("POST /v1/jobs/3/cancel"));
+  EXPECT_EQ(Json::parse(world.last_body())["jobs"], Json::array({2, 3}));
 }
 
 TEST(Show, TellsEveryInstanceAndWhyItWasLeft) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "base/format.hpp"
 #include "base/terminal_text.hpp"
@@ -130,9 +131,13 @@ TEST(TopView, SaysHowBusyEachInstanceIsWhereThatIsCounted) {
   for (const std::size_t width : {60, 80, 100})
     for (const std::string& line : top_screen({}, counted_world(64, 200), {width, 30}))
       EXPECT_LE(columns_of(line), width) << line;
-  const Lines all = top_screen({}, counted_world(64, 200), {80, 30});
+  const Lines all = top_screen({}, counted_world(64, 200), {100, 30});
   EXPECT_TRUE(text(all).contains(" 63 [AAAABBc.] 39%")) << text(all);
   EXPECT_GE(lines_with(all, "train-"), 5U) << text(all);
+  ::setenv("LC_ALL", "C", 1);
+  const Lines narrow_all = top_screen({}, counted_world(64, 200), {80, 30});
+  EXPECT_TRUE(text(narrow_all).contains(" 63 [AAAABBc.]-")) << "a level\n" << text(narrow_all);
+  ::unsetenv("LC_ALL");
 }
 
 TEST(TopView, ScrollsToTheEndAndBack) {

@@ -69,8 +69,8 @@ TEST_F(Arrays, ANewEngineCountsWhatRuns) {
   run(2s);
   EXPECT_LE(in_state(numbers, JobState::running), 2U);
   // One that waits is cancelled, and one that runs: the next takes its place.
-  ASSERT_TRUE(control->cancel(numbers[2], "user", moment()));
-  ASSERT_TRUE(control->cancel(numbers[0], "user", moment()));
+  control->cancel(numbers[2], "user", moment());
+  control->cancel(numbers[0], "user", moment());
   run(5s);
   EXPECT_EQ(record(numbers[2]).state, JobState::cancelled);
   EXPECT_EQ(record(numbers[3]).state, JobState::running);

@@ -56,7 +56,7 @@ TEST_F(DiskOfLoop, ASubmissionPastTheLimitIsRefusedAtOnce) {
   EXPECT_TRUE(control->submit(large(0, 300'000, 2000), moment())) << "another user";
   run(1s);
   EXPECT_FALSE(control->submit(large(0, 300'000), moment()));
-  (void)control->cancel(kept().front(), "its user", moment());
+  control->cancel(kept().front(), "its user", moment());
   run(1s);
   EXPECT_TRUE(control->submit(large(0, 300'000), moment())) << "an environment goes with its job";
 }
@@ -91,7 +91,7 @@ TEST_F(DiskOfLoop, SubmittedAndCancelledWithoutEndTheyStayBounded) {
     if (const auto number = control->submit(large(100'000, 0), moment())) {
       ++accepted;
       control->step(moment());
-      (void)control->cancel(*number, "its user", moment());
+      control->cancel(*number, "its user", moment());
     }
     run(20ms);
     std::int64_t bytes = 0;
@@ -218,7 +218,7 @@ TEST_F(DiskOfLoop, CancellingIsWrittenWhereASubmissionDoesNotFit) {
   const auto submitted = control->submit(large(0, 100'000), moment());
   ASSERT_TRUE(submitted);
   const std::uint64_t one = control->last_request();
-  (void)control->cancel(runs, "its user", moment());
+  control->cancel(runs, "its user", moment());
   const std::uint64_t two = control->last_request();
   control->step(moment());
   const auto answers = control->answered();
@@ -250,7 +250,7 @@ TEST_F(DiskOfLoop, PurgeForgetsEndedJobsAndSaysWhatTheyKept) {
   EXPECT_EQ(jobs.folders(ended), 0U);
   EXPECT_EQ(control->purge(both, false, moment())->jobs.size(), 0U);
   disk.fail_writes(1);
-  (void)control->cancel(runs, "its user", moment());
+  control->cancel(runs, "its user", moment());
   run(5s);
 }
 

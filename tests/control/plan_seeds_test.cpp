@@ -149,7 +149,8 @@ class Trial final : public PlanStand {
     dying_ = random_.uniform() < 0.5 ? 0.05 : 0;
   }
   void cancel(JobNumber number) {
-    if (control->cancel(number, "its user", moment())) cancelled_.insert(number);
+    control->cancel(number, "its user", moment());
+    cancelled_.insert(number);
   }
   void perhaps_die() {
     if (dying_ > 0 && random_.uniform() < dying_) throw Death{};
@@ -169,8 +170,7 @@ class Trial final : public PlanStand {
       const double before = std::exchange(dying_, 0);
       begin();
       // Users who had no answer ask again.
-      for (const JobNumber number : cancelled_)
-        static_cast<void>(control->cancel(number, "its user", moment()));
+      for (const JobNumber number : cancelled_) control->cancel(number, "its user", moment());
       dying_ = before;
     } catch (const std::logic_error& wrong) {
       broken(wrong.what());

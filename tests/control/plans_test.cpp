@@ -71,7 +71,7 @@ TEST_F(Plans, MoveAJobThatSavesItsWork) {
     EXPECT_EQ(both[0].end,
               allows == Allows::checkpoint ? AttemptEnd::moved : AttemptEnd::made_room);
     EXPECT_LE(*both[0].ended, both[1].started) << "never two at once";
-    for (const JobNumber each : kept) ASSERT_TRUE(control->cancel(each, "its user", moment()));
+    for (const JobNumber each : kept) control->cancel(each, "its user", moment());
     run(20s);
   }
 }
@@ -110,7 +110,7 @@ TEST_F(Plans, LeaveAJobThatNoCommandSaves) {
   EXPECT_EQ(record(moved()).reason, "it could not be checkpointed: as planned");
   EXPECT_EQ(attempts(moved()).size(), 1U);
   EXPECT_FALSE(attempts(moved())[0].end);
-  ASSERT_TRUE(control->cancel(moved(), "its user", moment()));
+  control->cancel(moved(), "its user", moment());
   run(5s);
   EXPECT_EQ(record(moved()).state, JobState::cancelled);
 }
@@ -121,7 +121,7 @@ TEST_F(Plans, EndAJobThatIsCancelledWhileItIsSaved) {
   begin_plan();
   run(1s);
   ASSERT_EQ(record(moved()).state, JobState::stopping);
-  ASSERT_TRUE(control->cancel(moved(), "its user", moment()));
+  control->cancel(moved(), "its user", moment());
   run(30s);
   EXPECT_EQ(record(moved()).state, JobState::cancelled);
   EXPECT_EQ(attempts(moved()).size(), 1U);
@@ -241,7 +241,7 @@ TEST_F(Plans, StopWhereAGpuIsLost) {
     EXPECT_EQ(record(move.job).state, JobState::running) << "wherever it was";
     EXPECT_EQ(place(move.job).value().gpu, move.from.gpu) << after / 1ms;
     machine.give_back(target());
-    for (const JobNumber each : kept) static_cast<void>(control->cancel(each, "ann", moment()));
+    for (const JobNumber each : kept) control->cancel(each, "ann", moment());
     run(30s);
   }
 }
@@ -263,7 +263,7 @@ TEST_F(Plans, StopWhereAGpuRefuses) {
 TEST_F(Plans, EndWithTheJobsThatTheyWereToMove) {
   fragment(Allows::replica);
   begin_paused_plan();
-  ASSERT_TRUE(control->cancel(moved(), "its user", moment()));
+  control->cancel(moved(), "its user", moment());
   run(20s);
   EXPECT_EQ(state_of_plan(), "finished");
   EXPECT_EQ(latest_plan().moves.at(0).state, MovePhase::over);
@@ -301,7 +301,7 @@ TEST_F(Plans, AreGoneOnWithByTheNextDaemon) {
     EXPECT_EQ(state_of_plan(), "finished") << "killed after " << tenths << " tenths";
     EXPECT_EQ(place(moved()), order.moves.at(0).to);
     EXPECT_EQ(attempts(moved()).size(), 2U);
-    for (const JobNumber each : kept) ASSERT_TRUE(control->cancel(each, "its user", moment()));
+    for (const JobNumber each : kept) control->cancel(each, "its user", moment());
     run(20s);
   }
   EXPECT_GT(on_its_way, 0U) << "one was killed between the end and the start elsewhere";

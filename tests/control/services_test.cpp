@@ -128,7 +128,7 @@ TEST_F(Services, EndTogetherWhenTheyAreCancelled) {
   const JobNumber number = submit_service(service(3));
   run(5s);
   ASSERT_EQ(control->service(number).up, 3);
-  ASSERT_TRUE(control->cancel(number, "ann", moment()));
+  control->cancel(number, "ann", moment());
   run(5s);
   for (JobNumber each = number; each < number + 3; ++each)
     EXPECT_EQ(record(each).state, JobState::cancelled);
@@ -145,7 +145,7 @@ TEST_F(Services, AreStoppingUntilTheLastReplicaHasEnded) {
   jobs.plan({number + 1, 1}, slow);
   run(5s);
   ASSERT_EQ(control->service(number).up, 3);
-  ASSERT_TRUE(control->cancel(number, "ann", moment()));
+  control->cancel(number, "ann", moment());
   const auto stands = [&] {
     EXPECT_EQ(jobs.running(), (std::vector{JobKey{number + 1, 1}}));
     EXPECT_EQ(record(number).state, JobState::stopping);
@@ -156,7 +156,7 @@ TEST_F(Services, AreStoppingUntilTheLastReplicaHasEnded) {
   };
   run(5s);
   stands();
-  ASSERT_TRUE(control->cancel(number, "ann", moment()));  // once more changes nothing
+  control->cancel(number, "ann", moment());  // once more changes nothing
   run(1s);
   stands();
   begin();
@@ -175,7 +175,7 @@ TEST_F(Services, AreCancelledBeforeAnyReplicaHasAPlace) {
   run(5s);
   const JobNumber number = submit_service(service(3));
   run(1s);
-  ASSERT_TRUE(control->cancel(number, "ann", moment()));
+  control->cancel(number, "ann", moment());
   run(1s);
   for (JobNumber each = number; each < number + 3; ++each)
     EXPECT_EQ(record(each).state, JobState::cancelled);
@@ -288,7 +288,7 @@ TEST_F(Services, AreFoundAgainByADaemonThatBegins) {
   EXPECT_EQ(attempts(number).size(), 1U) << "what ran runs on";
   EXPECT_EQ(attempts(number + 2).size(), 2U) << "and what ended meanwhile was started again";
   EXPECT_EQ(record(number + 2).restarts, 1);
-  ASSERT_TRUE(control->cancel(number, "ann", moment()));
+  control->cancel(number, "ann", moment());
   control->step(moment());
   begin();  // before all have heard of it
   run(5s);
@@ -511,7 +511,7 @@ class RandomKinds : public Services, public testing::WithParamInterface<int> {
     if (what == 24) driver_counts(random.below(2) == 0 ? 0 : 0.5);
     if (what == 25 && !services.empty()) {
       const JobNumber one = services[random.below(services.size())];
-      ASSERT_TRUE(control->cancel(one, "ann", moment()));
+      control->cancel(one, "ann", moment());
     }
   }
   void check_ends(JobNumber number) {
@@ -538,8 +538,8 @@ TEST_P(RandomKinds, OnlyBatchesMakeRoomAndWhatEndsIsWhatMay) {
   }
   for (const JobNumber number : leases) check_ends(number);
   // Whatever became of them, all batches run when services and leases are gone.
-  for (const JobNumber number : services) ASSERT_TRUE(control->cancel(number, "ann", moment()));
-  for (const JobNumber number : leases) ASSERT_TRUE(control->cancel(number, "ann", moment()));
+  for (const JobNumber number : services) control->cancel(number, "ann", moment());
+  for (const JobNumber number : leases) control->cancel(number, "ann", moment());
   for (std::size_t gpu = 0; gpu < machine.size(); ++gpu) machine.give_back(gpu);
   for (int hours = 0; hours < 100 && !control->jobs().empty(); ++hours) run(1h);
   for (const JobNumber number : batches)

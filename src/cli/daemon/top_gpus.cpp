@@ -190,10 +190,19 @@ Lines one_line_each(std::span<const ApiGpu> gpus, std::size_t width) {
   return fits ? lines : lines_of_gpus(gpus, {}, Detail::gpu);
 }
 
-/// "12 [AAAABBb.] 63%", with how busy it is where that is counted; "12 lost" where that is more
-/// than the layout.
-Lines grid(std::span<const ApiGpu> gpus, std::size_t width) {
-  const bool busy = std::ranges::any_of(gpus, counts);
+/// How a GPU in the grid says how busy it is: " 63%", one of the levels, or not.
+enum class BusyForm : std::uint8_t { number, level, none };
+
+std::string busy_text(const ApiGpu& gpu, BusyForm form) {
+  if (form == BusyForm::none || !gpu.mig) return "";
+  const auto busy = busy_of(gpu);
+  if (form == BusyForm::number) return fmt::format("{:>4}", short_percent(busy));
+  return busy ? level(*busy, shows_unicode()) : "-";
+}
+
+/// "12 [AAAABBb.] 63%"; "12 lost" where that is more than the layout.
+Lines grid_with(std::span<const ApiGpu> gpus, std::size_t width, BusyForm form) {
+  const std::size_t gap = form == BusyForm::level ? 1 : 2;
   Lines cells;
   std::size_t widest = 0;
   for (const ApiGpu& gpu : gpus) {
@@ -204,18 +213,26 @@ Lines grid(std::span<const ApiGpu> gpus, std::size_t width) {
     cells.push_back(state.empty() || gpu.mig ? fmt::format("{:>3} {}{}", gpu.index, picture(gpu),
                                                            state.empty() ? "" : "!")
                                              : fmt::format("{:>3} {}", gpu.index, state));
-    if (busy && gpu.mig) cells.back() += fmt::format("{:>4}", short_percent(busy_of(gpu)));
+    cells.back() += busy_text(gpu, form);
     widest = std::max(widest, columns_of(cells.back()));
   }
-  const std::size_t across = std::max<std::size_t>(1, (width + 2) / (widest + 2));
+  const std::size_t across = std::max<std::size_t>(1, (width + gap) / (widest + gap));
   Lines lines;
   for (std::size_t i = 0; i < cells.size(); ++i) {
     if (i % across == 0) lines.emplace_back();
     std::string& line = lines.back();
-    if (!line.empty()) line += std::string(i % across * (widest + 2) - columns_of(line), ' ');
+    if (!line.empty()) line += std::string(i % across * (widest + gap) - columns_of(line), ' ');
     line += cells[i];
   }
   return lines;
+}
+
+/// Several GPUs on a line, with how busy each is as far as that leaves room for all.
+Lines grid(std::span<const ApiGpu> gpus, std::size_t width, std::size_t most) {
+  if (std::ranges::any_of(gpus, counts))
+    for (const BusyForm form : {BusyForm::number, BusyForm::level})
+      if (Lines lines = grid_with(gpus, width, form); lines.size() <= most) return lines;
+  return grid_with(gpus, width, BusyForm::none);
 }
 
 }  // namespace
@@ -227,7 +244,7 @@ std::vector<std::string> gpu_lines(std::span<const ApiGpu> gpus, std::span<const
   for (const ApiGpu& gpu : gpus) instances += gpu.instances.size();
   Lines lines = 1 + gpus.size() + instances <= most ? lines_of_gpus(gpus, jobs, Detail::lines)
                 : 1 + gpus.size() <= most           ? one_line_each(gpus, width)
-                                                    : grid(gpus, width);
+                                                    : grid(gpus, width, most);
   for (std::string& line : lines) line = cut_to(line, width);
   return lines;
 }

@@ -10,6 +10,15 @@
 
 namespace cleave {
 
+namespace {
+
+/// Whether an array has a limit of its own on the jobs that run at a time.
+bool has_share(const std::optional<ArrayTask>& task) {
+  return task && task->at_once > 0;
+}
+
+}  // namespace
+
 const JobRecord* Listing::job(JobNumber number) const {
   const LiveJob* job = node_.find(number);
   return job == nullptr || is_final(job->record.state) ? nullptr : &job->record;
@@ -197,7 +206,7 @@ std::string Listing::awaited(const LiveJob& job) const {
 
 /// "20 of array 12 run already"; those that go before it may not have begun.
 std::string Listing::full_share(const JobSpec& spec) const {
-  const bool of_array = spec.task && spec.task->at_once > 0;
+  const bool of_array = has_share(spec.task);
   if (!of_array && !spec.at_once) return {};
   const JobsAtOnce share =
       of_array ? JobsAtOnce{spec.task->job, spec.task->last, spec.task->at_once} : *spec.at_once;
@@ -205,8 +214,12 @@ std::string Listing::full_share(const JobSpec& spec) const {
                                     : fmt::format("jobs {} to {}", share.first, share.last);
   std::int64_t running = 0;
   for (auto at = node_.jobs.lower_bound(share.first);
-       at != node_.jobs.end() && at->first <= share.last; ++at)
-    running += at->second.record.leader == 0 && node_.runs(at->second) ? 1 : 0;
+       at != node_.jobs.end() && at->first <= share.last; ++at) {
+    const JobRecord& job = at->second.record;
+    // Arrays of a request may have shares of their own.
+    const bool counts = job.leader == 0 && has_share(job.spec.task) == of_array;
+    running += counts && node_.runs(at->second) ? 1 : 0;
+  }
   if (running >= share.most)
     return fmt::format("{} of {} run already, as many as may at a time", running, jobs);
   return fmt::format("{} of {} may run at a time, and as many go before it", share.most, jobs);

@@ -67,8 +67,7 @@ void Service::cancel_job(const ApiCallPtr& call) {
   if (!job) return;
   const std::string result = fmt::format("job {}", job->number);
   if (is_final(job->state)) return reply_with_job(call, job->number, result);
-  const Cancellation one{job->number, grace_for(call, *job, at_once)};
-  doors_.control.cancel({&one, 1}, call->by(), doors_.now());
+  doors_.control.cancel(job->number, call->by(), doors_.now(), grace_for(call, *job, at_once));
   when_written(
       call, [this, call, number = job->number, result] { reply_with_job(call, number, result); });
 }
