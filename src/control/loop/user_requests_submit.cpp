@@ -169,6 +169,7 @@ void UserRequests::enter_jobs(std::vector<std::vector<JobRecord>> jobs) {
 
 void UserRequests::enter_job(std::vector<JobRecord> processes) {
   const JobNumber number = processes.front().number;
+  ++node_.tally.submitted;
   for (JobRecord& record : processes) {
     LiveJob& process = node_.jobs[record.number];
     process.record = std::move(record);
