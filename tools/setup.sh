@@ -26,6 +26,8 @@ build_packages=(
   libsqlite3-dev      # what the daemon remembers
   libtomlplusplus-dev # its configuration
   libspdlog-dev       # its log
+  prometheus-cpp-dev  # the format of its metrics
+  libssl-dev          # TLS, where they are served over the network
 )
 package_packages=(
   dpkg-dev          # finds the packages that programs depend on
@@ -42,6 +44,8 @@ test_packages=(
   tmux              # shows the screen of nvtop
   libncursesw6      # which nvtop draws with
   chromium          # shows the pages of reports, and the daemon's
+  prometheus        # reads the metrics, and checks the rules of alerts
+  openssl           # makes the certificates of the tests
 )
 # Both build the web pages and drive the browser in their tests; Node is often there by other means.
 command -v npm >/dev/null || test_packages+=(nodejs npm)

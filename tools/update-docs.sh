@@ -25,6 +25,7 @@ cleave reproduce dyna-p --write docs/reproduction > /dev/null
 cleave reproduce taming --write docs/reproduction > /dev/null
 cleave reproduce migm --write docs/reproduction > /dev/null
 build/release/bin/cleave-describe-api docs  # schemas and fields of the API
+CLEAVE_WRITE_DOCS=1 build/release/bin/daemon_test --gtest_filter='MetricTable.*' > /dev/null
 CLEAVE_WRITE_DOCS=1 build/release/bin/nvmlsim_test --gtest_filter='Exports.AreListedInTheDocs' > /dev/null
 find docs -name '*.md' -print0 | xargs -0 cleave-examples --update README.md
 

@@ -4,10 +4,15 @@
 // set back. Only Control moves it; everyone else reads.
 
 #include <algorithm>
+#include <functional>
 
 #include "control/moment.hpp"
 
 namespace cleave {
+
+/// The machine's steady clock, for measuring how long something takes: nothing is decided by it.
+/// Empty: nothing is measured.
+using Stopwatch = std::function<Duration()>;
 
 /// The time of the current step, and how the engine's time relates to it.
 class Clock {

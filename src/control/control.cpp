@@ -58,6 +58,8 @@ struct Control::Parts {
         disk(clock, settings, node, book, retention, lifecycle, doors.runner,
              {std::move(doors.look_at_disk), exempt}),
         listing(clock, settings, node, book, brain, gpus) {
+    book.set_stopwatch(doors.stopwatch);
+    brain.set_stopwatch(std::move(doors.stopwatch));
     brain.set_carry_out([this](const Command& command) { commands.carry_out(command); });
   }
 
@@ -493,6 +495,11 @@ bool Control::paused() const {
 
 std::vector<std::string> Control::troubles() const {
   return parts_->listing.troubles();
+}
+
+NodeFigures Control::figures() {
+  if (!parts_->queue) parts_->queue = parts_->listing.queue();
+  return parts_->listing.figures(*parts_->queue);
 }
 
 std::vector<EventRecord> Control::events_since(std::int64_t number) const {

@@ -32,6 +32,8 @@
 #include <string>
 #include <vector>
 
+#include "control/clock.hpp"
+#include "control/figures.hpp"
 #include "control/gpu_executor.hpp"
 #include "control/job_record.hpp"
 #include "control/moment.hpp"
@@ -63,6 +65,8 @@ class Control {
     std::function<std::vector<DiskRoom>()> look_at_disk = {};
     /// Whom the limits on users do not bind.
     ExemptUsers exempt = {};
+    /// For monitoring: how long decisions and writes take.
+    Stopwatch stopwatch = {};
   };
   /// Reads the store and hears of what runs. Nothing is started before every GPU has been observed
   /// once, or has not answered for gpu_patience. Fails where the store cannot be read, or the
@@ -169,6 +173,9 @@ class Control {
   /// What is wrong at the moment, one line each: the store does not write, a driver does not
   /// answer. Empty: all is well.
   [[nodiscard]] std::vector<std::string> troubles() const;
+  /// How the node stands and what has happened, in numbers. Takes longer than other looks: once or
+  /// a few times a second is what it is made for.
+  [[nodiscard]] NodeFigures figures();
   /// Events of the last writes, from this number on where they are still in memory.
   [[nodiscard]] std::vector<EventRecord> events_since(std::int64_t number) const;
   [[nodiscard]] std::int64_t last_event() const;

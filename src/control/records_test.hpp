@@ -123,7 +123,8 @@ class RandomRecords {
   void fill(MiB& value) { value = MiB{any_number()}; }
   template <class Record>
   requires(std::is_same_v<Record, ServiceTerms> || std::is_same_v<Record, LeaseTerms> ||
-           std::is_same_v<Record, ArrayTask>) void fill(Record& record) {
+           std::is_same_v<Record, ArrayTask> ||
+           std::is_same_v<Record, JobsAtOnce>) void fill(Record& record) {
     std::apply([&](const auto&... row) { (fill(record.*row.member), ...); }, fields_of<Record>);
   }
   template <class Value>

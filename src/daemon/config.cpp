@@ -478,12 +478,40 @@ std::vector<SettingRow> server_settings() {
   };
 }
 
+std::vector<SettingRow> metrics_settings() {
+  const auto text = [](std::string MetricsSettings::*place) {
+    return TextSetting{
+        [place](DaemonSettings& to, auto value) { to.metrics.*place = std::move(value); }};
+  };
+  return {
+      {{"metrics", "an address with a port", "\"\"",
+        "Where a Prometheus finds GET /metrics over TCP (docs/metrics.md), such as "
+        "\"127.0.0.1:9844\" or \"[::]:9844\"; empty: only the socket has it. What it shows has "
+        "numbers of jobs, and neither names nor users.",
+        after_restart},
+       text(&MetricsSettings::address)},
+      {{"metrics_certificate", "a file", "\"\"",
+        "The certificate of that address in PEM, with those that signed it; with it TLS is spoken "
+        "there, and nothing else. Empty: plain HTTP.",
+        after_restart},
+       text(&MetricsSettings::certificate)},
+      {{"metrics_key", "a file", "\"\"", "The certificate's key in PEM, without a passphrase.",
+        after_restart},
+       text(&MetricsSettings::key)},
+      {{"metrics_credentials", "a file", "\"\"",
+        "Lines of user:password, one of which is asked for there (HTTP basic authentication). Only "
+        "its owner and its group may read it. Empty: nobody is asked.",
+        after_restart},
+       text(&MetricsSettings::credentials)},
+  };
+}
+
 const std::vector<SettingRow>& setting_rows() {
   static const std::vector<SettingRow> rows = [] {
     std::vector<SettingRow> all;
     for (auto part : {gpu_settings(), job_settings(), disk_settings(), bound_settings(),
                       isolation_settings(), use_settings(), host_settings(), application_settings(),
-                      user_settings(), server_settings()})
+                      user_settings(), metrics_settings(), server_settings()})
       all.insert(all.end(), part.begin(), part.end());
     return all;
   }();

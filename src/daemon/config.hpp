@@ -11,6 +11,7 @@
 #include "base/result.hpp"
 #include "control/control.hpp"
 #include "daemon/http/http_types.hpp"
+#include "daemon/metrics/metrics_settings.hpp"
 
 namespace cleave {
 
@@ -37,6 +38,7 @@ struct DaemonSettings {
   std::string jobs_directory;             // folders of jobs; empty: in the state directory
   std::int64_t store_reserve = 32 << 20;  // bytes that the store holds for a full disk
   std::string container_runtime = "auto";
+  MetricsSettings metrics;
 };
 
 /// A configuration: the settings, and the value of every key in TOML's notation, given or default.

@@ -9,6 +9,7 @@
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "daemon/daemon.hpp"
+#include "daemon/metrics/metrics_access.hpp"
 
 namespace cleave {
 
@@ -64,6 +65,7 @@ Result<void> check_on_this_machine(const DaemonSettings& settings) {
   if (const auto unknown = unknown_groups(settings); !unknown.empty())
     return fail(ErrorKind::bad_input, "", unknown.front(), "`getent group` lists the groups");
   if (const auto library = check_library(settings.nvml); !library) return library;
+  if (const auto metrics = check_metrics(settings.metrics); !metrics) return metrics;
   return check_jobs_directory(settings.jobs_directory);
 }
 

@@ -18,6 +18,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <sstream>
 
 #include "base/format.hpp"
 #include "base/installation.hpp"
@@ -27,6 +28,8 @@
 #include "daemon/http/socket_file.hpp"
 #include "daemon/job_isolation.hpp"
 #include "daemon/jobs_place.hpp"
+#include "daemon/metrics/metrics_listener.hpp"
+#include "daemon/metrics/metrics_page.hpp"
 #include "daemon/page/live_page.hpp"
 #include "daemon/place_watch.hpp"
 #include "daemon/service/service.hpp"
@@ -77,6 +80,25 @@ std::function<std::vector<DeviceHolder>(std::optional<std::uint32_t>)> simulated
       holders.push_back({pid, program_of(pid)});
     return holders;
   };
+}
+
+/// What the files of the store take.
+std::int64_t store_bytes(const fs::path& state) {
+  std::int64_t all = 0;
+  for (const char* each : {"cleave.db", "cleave.db-wal", "cleave.db-shm"}) {
+    std::error_code none;
+    const auto size = fs::file_size(state / each, none);
+    if (!none) all += static_cast<std::int64_t>(size);
+  }
+  return all;
+}
+
+/// The second number of statm counts pages in memory.
+std::optional<std::int64_t> resident_bytes() {
+  std::istringstream text(read_system_file("/proc/self/statm"));
+  std::int64_t pages = 0;
+  if (!(text >> pages >> pages)) return std::nullopt;
+  return pages * ::sysconf(_SC_PAGESIZE);
 }
 
 void log_error(const Error& error) {
@@ -159,13 +181,15 @@ class RunningDaemon {
     if (const auto opened = open_doors(settings); !opened) return opened;
     auto control = Control::begin({*store_, *executor_, *runner_, owner_look_up(),
                                    [this] { return look_at_disk(places_.state, jobs_place_); },
-                                   [this](std::uint32_t uid) { return is_operator(uid); }},
+                                   [this](std::uint32_t uid) { return is_operator(uid); },
+                                   [] { return moment_now().steady; }},
                                   settings.control, moment_now());
     if (!control) return std::unexpected(control.error());
     control_ = std::move(*control);
     control_loop_ = std::make_unique<ControlLoop>(
         loop_, *control_, std::vector<int>{runner_->wake_fd(), executor_->wake_fd()}, moment_now);
     begin_service(settings);
+    if (const auto listens = begin_metrics(settings.metrics); !listens) return listens;
     say_what_is_managed();
     return {};
   }
@@ -284,7 +308,8 @@ class RunningDaemon {
             [this](std::function<void()> call) { boost::asio::post(loop_, std::move(call)); },
             [this] { return runner_->fences(); }, [this] { return troubles_of_places(); },
             page_ ? &page_->keys() : nullptr,
-            [this] { return page_ ? page_->address() : std::nullopt; }},
+            [this] { return page_ ? page_->address() : std::nullopt; },
+            [this] { return *metrics_page_->text(MetricsPage::Way::socket); }},
         std::move(facts), service_settings(settings));
     server_ =
         std::make_unique<HttpServer>(loop_, socket_->number(), settings.limits, ::geteuid(),
@@ -318,6 +343,26 @@ class RunningDaemon {
     std::vector<std::string> all = watch_ ? watch_->troubles() : std::vector<std::string>();
     if (page_) std::ranges::move(page_->troubles(), std::back_inserter(all));
     return all;
+  }
+
+  Result<void> begin_metrics(const MetricsSettings& settings) {
+    metrics_page_ = std::make_unique<MetricsPage>(MetricsPage::Doors{
+        [this] { return control_->figures(); },
+        [this, began = moment_now().wall] {
+          return DaemonFigures{arguments_.version, places_.sim_node.has_value(), began,
+                               store_bytes(places_.state), resident_bytes()};
+        },
+        [] { return moment_now().steady; }});
+    if (settings.address.empty()) return {};
+    auto listener = MetricsListener::open(
+        loop_, settings,
+        {[this] { return metrics_page_->text(MetricsPage::Way::listener); },
+         [this] { return control_->troubles().empty() && troubles_of_places().empty(); }});
+    if (!listener) return std::unexpected(listener.error());
+    metrics_ = std::move(*listener);
+    spdlog::info("metrics are at {}", metrics_->url());
+    for (const std::string& each : metrics_remarks(settings)) spdlog::warn("{}", shown(each, 500));
+    return {};
   }
 
   ServiceSettings service_settings(const DaemonSettings& settings) {
@@ -430,6 +475,7 @@ class RunningDaemon {
     tell_service_manager("STOPPING=1");
     spdlog::info("ends; running jobs continue, and the next daemon finds them");
     socket_->remove();
+    metrics_.reset();
     service_->last_words();
     server_->stop();
     control_->step(moment_now());
@@ -463,8 +509,10 @@ class RunningDaemon {
   std::unique_ptr<Control> control_;
   std::unique_ptr<ControlLoop> control_loop_;
   std::optional<LivePage> page_;
+  std::unique_ptr<MetricsPage> metrics_page_;
   std::unique_ptr<Service> service_;
   std::unique_ptr<HttpServer> server_;
+  std::unique_ptr<MetricsListener> metrics_;
   std::optional<PlaceWatch> watch_;
   std::int64_t logged_ = 0;
   std::vector<std::string> troubles_;

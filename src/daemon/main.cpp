@@ -13,6 +13,7 @@
 #include "daemon/config_check.hpp"
 #include "daemon/daemon.hpp"
 #include "daemon/log_output.hpp"
+#include "daemon/metrics/metrics_access.hpp"
 #include "daemon/page/page_address.hpp"
 #include "daemon/store_commands.hpp"
 #include "manual/completion.hpp"
@@ -141,6 +142,8 @@ int check_config(DaemonOptions& options) {
                             : why);
   }
   for (const std::string& each : config_changes(default_config(), *config))
+    fmt::print("{}\n", shown(each, 500));
+  for (const std::string& each : metrics_remarks(config->settings.metrics))
     fmt::print("{}\n", shown(each, 500));
   if (there) {
     fmt::print("{}: it can be used{}\n", shown(place->string(), 200),

@@ -105,6 +105,7 @@ TEST(Service, ServesEveryRoute) {
   ServiceStand stand;
   stand.jobs().plan({1, 1}, runs_for(std::chrono::seconds(2)));
   EXPECT_EQ(stand.ask(ada(), "GET", "/healthz").json()["status"], "ok");
+  EXPECT_EQ(stand.ask(ada(), "GET", "/metrics").response->status, 200) << "for every user";
   const Json submitted = stand.ask(ada(), "POST", "/v1/jobs", plain_job).json();
   EXPECT_EQ(submitted["id"], 1);
   EXPECT_EQ(submitted["command"], Json::array({"true"}));

@@ -51,7 +51,7 @@ constexpr Room house[] = {
     {"daemon",
      "base model graph physics forecast placement planner engine device runner control api "
      "manual nvmlsim/sim_node.hpp nvmlsim/sim_holders.hpp",
-     "boost/ sqlite3.h spdlog/ toml++/"},
+     "boost/ sqlite3.h spdlog/ toml++/ prometheus/"},
     {"cli",
      "base model graph physics forecast placement planner engine device nvmlsim/sim_node.hpp "
      "nvmlsim/sim_host.hpp nvmlsim/host_writer.hpp certify simulate report runner control api "

@@ -105,6 +105,16 @@ StoreBatch Book::gathered(const NodeState& node) const {
   return batch;
 }
 
+Result<void> Book::write(const StoreBatch& batch, Durability durability) {
+  const Duration begun = stopwatch_ ? stopwatch_() : Duration{};
+  auto written = store_->write(batch, durability);
+  if (!written)
+    ++failed_writes_;
+  else if (stopwatch_)
+    write_times_.add(stopwatch_() - begun);
+  return written;
+}
+
 void Book::wrote(const StoreBatch& batch) {
   changed_jobs_.clear();
   changed_attempts_.clear();
@@ -141,7 +151,7 @@ void Book::commit(const NodeState& node) {
       batch.events.back().number = last_event_ + 1;
       trouble_.clear();
     }
-    const auto written = store_->write(batch, sync_ ? Durability::synced : Durability::written);
+    const auto written = write(batch, sync_ ? Durability::synced : Durability::written);
     if (!written) return store_refused(written.error());
     wrote(batch);
   }
@@ -209,7 +219,7 @@ void Book::add_requests(StoreBatch& batch, const std::vector<UserRequest>& reque
 Result<void> Book::write_together(const NodeState& node, const std::vector<UserRequest>& requests) {
   StoreBatch batch = gathered(node);
   add_requests(batch, requests);
-  const auto written = store_->write(batch, Durability::synced);
+  const auto written = write(batch, Durability::synced);
   if (!written) {
     store_refused(written.error());
     return written;

@@ -43,6 +43,11 @@ class Book {
   /// every process of jobs of several.
   [[nodiscard]] Result<std::vector<StoredJob>> latest_jobs(std::optional<JobState> state,
                                                            std::size_t most);
+  /// From now on it is measured how long writes take.
+  void set_stopwatch(Stopwatch stopwatch) { stopwatch_ = std::move(stopwatch); }
+  /// What the store took for each batch that it has, and how many it did not take.
+  [[nodiscard]] const TimeCounts& write_times() const { return write_times_; }
+  [[nodiscard]] std::int64_t failed_writes() const { return failed_writes_; }
   /// Reads the store. Before anything else, once.
   [[nodiscard]] Result<StoreContents> load();
   [[nodiscard]] Result<std::optional<JobRecord>> job(JobNumber number) {
@@ -150,6 +155,7 @@ class Book {
 
  private:
   [[nodiscard]] StoreBatch gathered(const NodeState& node) const;
+  [[nodiscard]] Result<void> write(const StoreBatch& batch, Durability durability);
   void add_requests(StoreBatch& batch, const std::vector<UserRequest>& requests) const;
   [[nodiscard]] Result<void> write_together(const NodeState& node,
                                             const std::vector<UserRequest>& requests);
@@ -189,6 +195,9 @@ class Book {
   std::deque<EventRecord> recent_;
   std::map<UserApplication, Need> needs_;
   std::uint64_t needs_heard_ = 0;
+  Stopwatch stopwatch_;
+  TimeCounts write_times_{computing_bounds_s};
+  std::int64_t failed_writes_ = 0;
 };
 
 }  // namespace cleave

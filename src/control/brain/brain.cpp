@@ -273,10 +273,16 @@ bool Brain::rests(GpuId gpu) const {
   return refusals_->rests_until(gpu, clock_->engine_time()).has_value();
 }
 
+void Brain::decide(const std::function<void()>& decision) {
+  const Duration begun = stopwatch_ ? stopwatch_() : Duration{};
+  decision();
+  if (stopwatch_) decisions_.add(stopwatch_() - begun);
+}
+
 std::span<const Command> Brain::collect(const Event& event) {
   if (!active()) return {};
   const std::size_t before = commands_.size();
-  parts_->engine->on(event, clock_->engine_time(), commands_);
+  decide([&] { parts_->engine->on(event, clock_->engine_time(), commands_); });
   unsettled_ = true;
   return std::span(commands_).subspan(before);
 }
@@ -288,7 +294,7 @@ void Brain::tell(const Event& event) {
 }
 
 void Brain::collect_settled() {
-  if (active()) parts_->engine->settle(clock_->engine_time(), commands_);
+  if (active()) decide([&] { parts_->engine->settle(clock_->engine_time(), commands_); });
 }
 
 /// What is carried out may tell the engine more, which appends to what is carried out here.
@@ -310,7 +316,7 @@ void Brain::carry_out() {
 void Brain::settle() {
   while (unsettled_ && active()) {
     unsettled_ = false;
-    parts_->engine->settle(clock_->engine_time(), commands_);
+    decide([&] { parts_->engine->settle(clock_->engine_time(), commands_); });
     carry_out();
   }
 }

@@ -16,6 +16,7 @@
 
 #include "control/clock.hpp"
 #include "control/node/live_job.hpp"
+#include "control/node/tally.hpp"
 #include "model/event.hpp"
 #include "model/fleet_file.hpp"
 #include "model/gpu_reservation.hpp"
@@ -38,6 +39,11 @@ class Brain {
   Brain& operator=(const Brain&) = delete;
   /// Before anything is told. Carrying out may tell the brain more.
   void set_carry_out(CarryOut carry_out) { carry_out_ = std::move(carry_out); }
+
+  /// From now on it is measured how long decisions take.
+  void set_stopwatch(Stopwatch stopwatch) { stopwatch_ = std::move(stopwatch); }
+  /// What the engine took for each event, and to settle what it was told.
+  [[nodiscard]] const TimeCounts& decisions() const { return decisions_; }
 
   // Schedulers and forecasters, as texts that users write.
 
@@ -143,6 +149,8 @@ class Brain {
 
  private:
   struct Parts;
+  /// Has the engine decide, and measures that.
+  void decide(const std::function<void()>& decision);
   void admit(Processes job);
   /// When the last of its processes is expected to end, on the engine's clock; nothing where that
   /// is not known of each.
@@ -160,6 +168,8 @@ class Brain {
   std::vector<Command> commands_;
   std::multiset<Duration> wakes_;
   bool unsettled_ = false, carrying_out_ = false;
+  Stopwatch stopwatch_;
+  TimeCounts decisions_{computing_bounds_s};
 };
 
 }  // namespace cleave

@@ -14,6 +14,15 @@ std::optional<MiB> total_of(const std::optional<MemoryUse>& memory) {
   return whole_mib(memory->total_bytes);
 }
 
+void count_change(ChangeTally& tally, const GpuNews& news) {
+  if (!news.done) {
+    ++tally.refused;
+    return;
+  }
+  ++tally.done;
+  if (news.took > Duration{}) tally.took.add(news.took);
+}
+
 }  // namespace
 
 void GpuListener::event(GpuId gpu, std::string kind, std::string text) {
@@ -52,10 +61,12 @@ void GpuListener::hear(const GpuNews& news) {
 void GpuListener::hear_answer(const GpuNews& news, const AskedOperation& asked) {
   const GpuId gpu = news.gpu;
   if (std::holds_alternative<CreateOnGpu>(asked.operation)) {
+    count_change(node_.tally.created, news);
     if (news.done) return made(gpu, *asked.placement, news);
     return not_made(gpu, asked.placement, news.done.error());
   }
   if (std::holds_alternative<DestroyOnGpu>(asked.operation)) {
+    count_change(node_.tally.destroyed, news);
     if (news.done) return destroyed(gpu, *asked.placement, news.took);
     return not_destroyed(gpu, *asked.placement, news.done.error());
   }
@@ -172,6 +183,7 @@ void GpuListener::hear_counts(const GpuNews& news, const LookAtGpu& asked) {
     } else {
       attempt->busy.hear(counted->shares, clock_.steady());
       if (counted->shares) hear_of_activity(place, counted->shares->sm_activity);
+      if (counted->shares && counted->shares->sm_activity) node_.gpu(news.gpu).counts_work = true;
     }
     if (attempt != counted_attempt(place)) continue;
     if (told) {

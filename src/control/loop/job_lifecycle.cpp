@@ -83,6 +83,7 @@ void JobLifecycle::finish(LiveJob& job, JobState state, const std::string& reaso
     count_usage(job, node_.gpu(*at), sums);
   }
   if (all) node_.ended.emplace_back(job.record.job(), state);
+  if (all) tally_end(job.record);
   const std::string who =
       all ? fmt::format("job {}", job.record.job()) : NodeState::in_words(job.record);
   const std::string text = reason.empty() ? fmt::format("{} {}", who, name(state))
@@ -91,6 +92,11 @@ void JobLifecycle::finish(LiveJob& job, JobState state, const std::string& reaso
   for (LiveJob* process : node_.processes(job))
     stop_all_attempts(*process, AttemptEnd::cancelled, "its job has ended");
   if (job.record.is_replica() && !all) finish_service(job);
+}
+
+void JobLifecycle::tally_end(const JobRecord& job) {
+  ++node_.tally.jobs_ended[static_cast<std::size_t>(job.state)];
+  if (job.state == JobState::finished) node_.tally.turnaround.add(clock_.wall() - job.submitted);
 }
 
 /// A service is cancelled when the last of its replicas has ended. Its first, which is what people
@@ -280,6 +286,7 @@ AttemptRecord JobLifecycle::close_attempt(LiveJob& job, std::int64_t number,
     book_.note(job);
   }
   node_.count_use(job.record.owner, record);
+  if (record.end) ++node_.tally.attempts_ended[static_cast<std::size_t>(*record.end)];
   count_attempt(job, attempt->second, record);
   job.attempts.erase(attempt);
   node_.vacate(place, record.key, clock_.steady());
@@ -302,6 +309,7 @@ void JobLifecycle::count_attempt(LiveJob& job, const LiveAttempt& attempt,
     sums.attempts = 1;
     sums.lost = record.end == AttemptEnd::lost ? 1 : 0;
     sums.moves = record.end == AttemptEnd::moved || job.on_its_way ? 1 : 0;
+    node_.tally.moves += sums.moves;
     count_usage(job, gpu, sums);
   }
   gpu.meter.end(std::move(tenancy));

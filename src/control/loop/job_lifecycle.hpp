@@ -100,6 +100,7 @@ class JobLifecycle {
   [[nodiscard]] bool stands_for_others(const LiveJob& job) const;
   void await_others(LiveJob& first, const std::string& reason);
   void finish_service(const LiveJob& replica);
+  void tally_end(const JobRecord& job);
   void count_attempt(LiveJob& job, const LiveAttempt& attempt, const AttemptRecord& record);
   void count_usage(const LiveJob& job, const ManagedGpu& gpu, const UsageSums& sums);
   AttemptRecord close_attempt(LiveJob& job, std::int64_t attempt, const AttemptVerdict& verdict);

@@ -140,45 +140,93 @@ bool Listing::has_room(const Request& request, const QueueView& queue) const {
   return false;
 }
 
+std::optional<WaitReason> Listing::reason_outside(const LiveJob& job,
+                                                  const QueueView& queue) const {
+  using enum WaitReason;
+  if (!book_.writes()) return store;
+  if (!brain_.trouble().empty()) return scheduler;
+  if (!job.awaits.empty()) return dependency;
+  if (node_.paused) return paused;
+  if (job.not_before) return retry;
+  if (clock_.steady() < node_.shortage.until) return host;
+  if (job.place) return starting;
+  if (!brain_.active()) return scheduler;
+  if (job.rejected) return impossible;
+  if (!queue.before.contains(job.record.number)) return retry;
+  return std::nullopt;
+}
+
+WaitReason Listing::reason_inside(const LiveJob& job, const Brain::Outlook& outlook,
+                                  const QueueView& queue) const {
+  using enum WaitReason;
+  if (outlook.array_is_full) return array;
+  if (!outlook.user_limit.empty()) return user_limit;
+  if (job.record.several()) return room;
+  if (outlook.waits_for_better) return better_place;
+  if (!outlook.host.empty()) return host;
+  return has_room(job.record.request, queue) ? turn : room;
+}
+
+std::optional<WaitReason> Listing::wait_reason(JobNumber number, const QueueView& queue) const {
+  const LiveJob* job = node_.find(number);
+  if (job == nullptr) return std::nullopt;
+  const JobState state = job->record.state;
+  if (state != JobState::queued && state != JobState::starting) return std::nullopt;
+  if (const auto outside = reason_outside(*job, queue)) return outside;
+  return reason_inside(*job, brain_.outlook(*job), queue);
+}
+
+std::string Listing::outside_in_words(WaitReason outside, const LiveJob& job) const {
+  const JobRecord& record = job.record;
+  switch (outside) {
+    case WaitReason::store:
+      return book_.trouble();
+    case WaitReason::scheduler:
+      return !brain_.trouble().empty()
+                 ? brain_.trouble()
+                 : fmt::format("the scheduler starts again when the GPUs have answered: {}",
+                               brain_.rebuild_reason());
+    case WaitReason::dependency:
+      return awaited(job);
+    case WaitReason::paused:
+      return "the daemon is paused";
+    case WaitReason::host:
+      return fmt::format("the host is short of something: nothing starts for {}",
+                         human(node_.shortage.until - clock_.steady()));
+    case WaitReason::starting:
+      return fmt::format("it is about to start on {}{}", node_.in_words(*job.place),
+                         record.several() ? fmt::format(" and {} more", record.places() - 1) : "");
+    case WaitReason::impossible:
+      return *job.rejected + held_instances(record.request) + closed_gpus();
+    default:
+      return record.reason;
+  }
+}
+
 std::string Listing::why_waits(JobNumber number, const QueueView& queue) const {
   const LiveJob* job = node_.find(number);
   if (job == nullptr) return {};
   const JobRecord& record = job->record;
   if (record.state != JobState::queued && record.state != JobState::starting) return {};
-  if (!book_.writes()) return book_.trouble();
-  if (!brain_.trouble().empty()) return brain_.trouble();
-  if (!job->awaits.empty()) return awaited(*job);
-  if (node_.paused) return "the daemon is paused";
-  if (job->not_before) return record.reason;
-  if (clock_.steady() < node_.shortage.until)
-    return fmt::format("the host is short of something: nothing starts for {}",
-                       human(node_.shortage.until - clock_.steady()));
-  if (job->place)
-    return fmt::format("it is about to start on {}{}", node_.in_words(*job->place),
-                       record.several() ? fmt::format(" and {} more", record.places() - 1) : "");
-  if (!brain_.active())
-    return fmt::format("the scheduler starts again when the GPUs have answered: {}",
-                       brain_.rebuild_reason());
-  if (job->rejected) return *job->rejected + held_instances(record.request) + closed_gpus();
-  const auto place = queue.before.find(number);
-  if (place == queue.before.end()) return record.reason;
+  if (const auto outside = reason_outside(*job, queue)) return outside_in_words(*outside, *job);
   const Brain::Outlook outlook = brain_.outlook(*job);
-  if (outlook.array_is_full) return full_share(record.spec);
+  const WaitReason reason = reason_inside(*job, outlook, queue);
+  if (reason == WaitReason::array) return full_share(record.spec);
   std::string why =
-      !outlook.user_limit.empty() ? outlook.user_limit
+      reason == WaitReason::user_limit ? outlook.user_limit
       : record.several() ? fmt::format("it waits until {} are free at a time", text(record.request))
-      : outlook.waits_for_better
+      : reason == WaitReason::better_place
           ? "there is room for it, but a better place is expected to be free "
             "soon enough to end it earlier"
-      : !outlook.host.empty() ? fmt::format("the host has too little left: {}", outlook.host)
-      : has_room(record.request, queue)
+      : reason == WaitReason::host ? fmt::format("the host has too little left: {}", outlook.host)
+      : reason == WaitReason::turn
           ? fmt::format("there is room for it, but {} has not started it yet", brain_.scheduler())
           : "no GPU has room for it now";
   if (outlook.kept)
     why += fmt::format("; a place on {} is kept for it, {}", node_.in_words(outlook.kept->gpu),
                        outlook.in ? fmt::format("expected to be free in {}", human(*outlook.in))
                                   : "and it is not known when that is free");
-  const std::size_t before = place->second;
+  const std::size_t before = queue.before.at(number);
   if (!outlook.order.empty()) {
     why += fmt::format("; the queue goes by {}", outlook.order);
   } else if (before > 0) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "control/figures.hpp"
 #include "control/loop/gpu_listener.hpp"
 #include "control/requests.hpp"
 #include "control/verdicts/expected_end.hpp"
@@ -46,10 +47,26 @@ class Listing {
   [[nodiscard]] QueueView queue() const;
   /// Why a job waits that has not started; empty for others.
   [[nodiscard]] std::string why_waits(JobNumber number, const QueueView& queue) const;
+  /// The same by class; nothing for others.
+  [[nodiscard]] std::optional<WaitReason> wait_reason(JobNumber number,
+                                                      const QueueView& queue) const;
   /// Why the instance of a job that has one is as large as it is; empty where that is not said.
   [[nodiscard]] std::string why_size(JobNumber number) const;
+  [[nodiscard]] NodeFigures figures(const QueueView& queue) const;
 
  private:
+  [[nodiscard]] GpuStanding standing_of(GpuId gpu) const;
+  [[nodiscard]] JobNumber first_job_at(const JobPlace& place) const;
+  void add_instances(GpuFigures& figures, GpuId gpu) const;
+  void add_room(GpuFigures& figures, GpuId gpu) const;
+  [[nodiscard]] std::optional<double> utilisation_of(GpuId gpu) const;
+  [[nodiscard]] GpuFigures figures_of(GpuId gpu) const;
+  /// Of a job that is not in the queue although it waits.
+  [[nodiscard]] std::optional<WaitReason> reason_outside(const LiveJob& job,
+                                                         const QueueView& queue) const;
+  [[nodiscard]] WaitReason reason_inside(const LiveJob& job, const Brain::Outlook& outlook,
+                                         const QueueView& queue) const;
+  [[nodiscard]] std::string outside_in_words(WaitReason outside, const LiveJob& job) const;
   [[nodiscard]] std::optional<ExpectedEnd> expected_end_of(const LiveJob& process,
                                                            Moment now) const;
   [[nodiscard]] bool usable(GpuId gpu) const;

@@ -289,6 +289,7 @@ void PlanKeeper::end() {
                : plan.state == PlanState::cancelling ? PlanState::cancelled
                                                      : PlanState::stopped;
   if (whole) plan.why.clear();
+  ++node_.tally.plans_ended[static_cast<std::size_t>(plan.state)];
   plan.ended = clock_.wall();
   plan.freed = freed_by(node_, plan);
   book_.note(plan);

@@ -47,6 +47,9 @@ void ProcessListener::began(LiveJob& job, LiveAttempt& attempt, std::int64_t pid
   const std::int64_t number = attempt.record.key.attempt;
   if (attempt.record.began) return;
   attempt.record.began = clock_.wall();
+  ++node_.tally.attempts_begun;
+  if (number == 1 && job.record.leader == 0)
+    node_.tally.waited.add(clock_.wall() - job.record.submitted);
   lifecycle_.shortage_is_over(job);
   job.not_started = 0;
   book_.note(attempt.record);

@@ -45,7 +45,10 @@ void UseKeeper::read(GpuId id) {
                           step.energy,        meter.idle, std::move(tenancies), std::move(foreign)};
       if (const auto idle = idle_power(metered); idle && !recalled)
         meter.idle = metered.idle = std::min(*idle, meter.idle.value_or(*idle));
-      meter.unnoted.add(divide_use(metered));
+      const GpuUse use = divide_use(metered);
+      for (const auto& [key, row] : use.rows)
+        node_.tally.energy[key.gpu][static_cast<std::size_t>(key.kind)] += row.sums.millijoules;
+      meter.unnoted.add(use);
       noted_now = noted_now || !meter.ended.empty();
     } else if (time <= Duration::zero() && !recalled) {
       return;  // the same moment: what was used since counts with the next

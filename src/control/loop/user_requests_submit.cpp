@@ -182,6 +182,7 @@ void UserRequests::enter_jobs(std::vector<std::vector<JobRecord>> jobs) {
 }
 
 void UserRequests::enter_node(std::vector<JobRecord> processes) {
+  ++node_.tally.submitted;
   for (JobRecord& record : processes) {
     LiveJob& process = node_.jobs[record.number];
     process.record = std::move(record);

@@ -71,6 +71,7 @@ struct ManagedGpu {
   bool hung = false;    // the driver has not answered for too long
   std::string trouble;  // why it cannot be used, or what went wrong last
   std::map<PlacementId, ManagedInstance> instances;
+  bool counts_work = false;              // the driver has counted how busy something there was
   Vacancy vacancy;                       // with MIG off, while no job is on it
   PlacementSet walls;                    // instances that are not ours
   std::vector<GpuCondition> conditions;  // of its health, oldest first

@@ -18,6 +18,7 @@
 #include "control/node/managed_gpu.hpp"
 #include "control/node/measured_applications.hpp"
 #include "control/node/prediction_errors.hpp"
+#include "control/node/tally.hpp"
 #include "model/live_plan.hpp"
 #include "model/past_use.hpp"
 #include "runner/process_outcome.hpp"
@@ -84,6 +85,7 @@ struct NodeState {
   std::vector<std::string> plan_refusals;  // of changes on the GPUs that it holds
   std::int64_t last_plan = 0;              // the highest number ever given
   ChangeTimes change_times;
+  Tally tally;
   HostShortage shortage;
   DiskUse disk;
   JobNumber last_job = 0;            // the highest number ever given

@@ -7,6 +7,7 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
+#include "daemon/metrics/metrics_settings.hpp"
 
 namespace cleave {
 
@@ -36,6 +37,7 @@ std::span<const Service::Route> Service::table() {
   using enum ApiAccess;
   static const Route rows[] = {
       {{"GET", "/healthz", everyone}, &Service::health},
+      {{"GET", "/metrics", everyone}, &Service::metrics},
       {{"GET", "/v1/status", everyone}, &Service::status},
       {{"POST", "/v1/jobs", everyone}, &Service::submit},
       {{"POST", "/v1/submissions", everyone}, &Service::submit_several},
@@ -240,6 +242,14 @@ void Service::health(const ApiCallPtr& call) {
                                    : starting   ? "starting"
                                                 : "ok"},
                         {"troubles", all}});
+}
+
+void Service::metrics(const ApiCallPtr& call) {
+  if (!call->query_is_fine()) return;
+  HttpResponse response;
+  response.content_type = metrics_type;
+  response.body = doors_.metrics();
+  call->reply(std::move(response));
 }
 
 void Service::status(const ApiCallPtr& call) {

@@ -61,10 +61,11 @@ struct ServiceDoors {
   std::function<void()> attend;  // a client waits: asks for tick()
   std::function<void(std::function<void()>)>
       later;  // in a turn of the loop of its own, after what is ready
-  std::function<bool()> fences = [] { return false; };      // as Runner::fences
-  std::function<std::vector<std::string>()> troubles = {};  // besides those of control
-  PageKeys* page_keys = nullptr;                            // null: there is no page
-  std::function<std::optional<PageAddress>()> page = {};    // where it is now
+  std::function<bool()> fences = [] { return false; };                  // as Runner::fences
+  std::function<std::vector<std::string>()> troubles = {};              // besides those of control
+  PageKeys* page_keys = nullptr;                                        // null: there is no page
+  std::function<std::optional<PageAddress>()> page = {};                // where it is now
+  std::function<std::string()> metrics = [] { return std::string(); };  // of GET /metrics
 };
 
 /// Serves the API's requests.
@@ -106,6 +107,7 @@ class Service {
 
   // service.cpp
   void health(const ApiCallPtr& call);
+  void metrics(const ApiCallPtr& call);
   void status(const ApiCallPtr& call);
   void list_profiles(const ApiCallPtr& call);
   void list_gpus(const ApiCallPtr& call);
