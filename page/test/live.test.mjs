@@ -253,7 +253,9 @@ test("another site's page changes and reads nothing through this browser", async
     assert(tried.every((status) => status === "refused" || status === 0), String(tried));
     assert.equal((await daemon.get("/v1/status")).paused, false);
     const cookie = (await context.cookies()).map(({ name, value }) => `${name}=${value}`).join("; ");
-    const known = { Cookie: cookie, Host: daemon.address };
+    const proof = await tab.evaluate(() => localStorage.getItem("cleave-proof"));
+    const known = { Cookie: cookie, Host: daemon.address, "X-Cleave-Page": proof };
+    assert.equal(await status_of("/v1/status", { ...known, "X-Cleave-Page": "1" }), 401, "what another port's server is sent");
     assert.equal(await status_of("/v1/status", known), 200);
     assert.equal(await status_of("/v1/status", { ...known, Host: "evil.example:80" }), 421, "a name that was made to lead here");
     assert.equal(await status_of("/v1/status", { ...known, Origin: "http://evil.example" }), 403);

@@ -73,11 +73,13 @@ class PageStand {
     const auto reply = ask(method, target, headers, body);
     return reply ? reply->status : 0;
   }
-  /// The header with a new session's cookie; empty where there is none.
+  /// The headers of a new session, its cookie and its proof; empty where there is none.
   [[nodiscard]] std::string session(const std::string& token) const {
     const auto reply = ask("POST", "/session", std::string(mark), Json{{"token", token}}.dump());
     const std::string cookie = reply ? reply->header("set-cookie") : "";
-    return cookie.empty() ? "" : fmt::format("Cookie: {}\r\n", cookie.substr(0, cookie.find(';')));
+    if (cookie.empty()) return "";
+    return fmt::format("Cookie: {}\r\nX-Cleave-Page: {}\r\n", cookie.substr(0, cookie.find(';')),
+                       Json::parse(reply->body)["proof"].get<std::string>());
   }
   [[nodiscard]] std::string origin() const {
     return fmt::format("Origin: http://127.0.0.1:{}\r\n", port);
@@ -145,7 +147,8 @@ TEST(Page, ForgedHostsOriginsAndSitesAreRefused) {
     ASSERT_TRUE(reply) << host;
     EXPECT_EQ(reply->status, 421) << host;
   }
-  const std::string post = cookie + "Content-Type: application/json\r\n";
+  const std::string alone = cookie.substr(0, cookie.find("\r\n") + 2);
+  const std::string post = alone + "Content-Type: application/json\r\n";
   for (const std::string headers : {"", "Origin: http://evil.example\r\n", "Origin: null\r\n",
                                     "X-Cleave-Page: 1\r\nSec-Fetch-Site: cross-site\r\n",
                                     "X-Cleave-Page: 1\r\nSec-Fetch-Site: same-site\r\n",
@@ -155,6 +158,10 @@ TEST(Page, ForgedHostsOriginsAndSitesAreRefused) {
   }
   EXPECT_EQ(page.status("GET", "/v1/jobs", cookie + "Sec-Fetch-Site: same-site\r\n"), 403);
   EXPECT_EQ(page.status("GET", "/v1/jobs", cookie + "Origin: http://localhost:1\r\n"), 403);
+  // What a server at another port is sent, and may send on.
+  EXPECT_EQ(page.status("GET", "/v1/jobs", alone), 401);
+  EXPECT_EQ(page.status("POST", "/v1/jobs", alone + page.origin(), job), 401);
+  EXPECT_EQ(page.status("POST", "/v1/jobs", alone + std::string(mark), job), 401);
   EXPECT_EQ(page.stand.get("/v1/jobs?all=1&user=all")["jobs"].size(), 0U);
   EXPECT_EQ(page.status("GET", "/v1/jobs", cookie), 200);
 }

@@ -1,4 +1,5 @@
-// Requests to the daemon. The cookie that the session gave goes with them by itself.
+// Requests to the daemon. The cookie that the session gave goes with them by itself; its proof is
+// added, since browsers send cookies to every port of a host.
 
 import type { Error as Refusal, Event } from "../api/types";
 
@@ -21,6 +22,17 @@ export class Failed extends Error {
   }
 }
 
+interface NewSession extends Session {
+  proof: string;
+}
+
+/** Where only this origin reads it, also in other tabs and after a reload. */
+const proof_place = "cleave-proof";
+
+function proof(): string {
+  return localStorage.getItem(proof_place) ?? "none";
+}
+
 const patience_ms = 20_000;
 /** A plan may take as long to be made. */
 const patience_of_changes_ms = 60_000;
@@ -35,11 +47,14 @@ async function failure(response: Response): Promise<Failed> {
   }
 }
 
-export async function request(path: string, options: RequestInit = {}): Promise<Response> {
+type Options = Omit<RequestInit, "headers"> & { headers?: Record<string, string> };
+
+export async function request(path: string, options: Options = {}): Promise<Response> {
   let response: Response;
   try {
     const signal = options.signal ?? AbortSignal.timeout(patience_ms);
-    response = await fetch(path, { credentials: "same-origin", cache: "no-store", redirect: "error", ...options, signal });
+    const headers = { "X-Cleave-Page": proof(), ...options.headers };
+    response = await fetch(path, { credentials: "same-origin", cache: "no-store", redirect: "error", ...options, headers, signal });
   } catch {
     throw new Failed(0, "the daemon does not answer");
   }
@@ -51,12 +66,12 @@ export async function get<Answer>(path: string): Promise<Answer> {
   return (await (await request(path)).json()) as Answer;
 }
 
-/** A change. The header is one that another site's page cannot send without being asked. */
+/** A change. */
 export async function send<Answer>(method: "POST" | "PUT", path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> {
   const response = await request(path, {
     method,
     signal: AbortSignal.timeout(patience_of_changes_ms),
-    headers: { "X-Cleave-Page": "1", ...(body === undefined ? {} : { "Content-Type": "application/json" }), ...headers },
+    headers: { ...(body === undefined ? {} : { "Content-Type": "application/json" }), ...headers },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
   return (await response.json()) as Answer;
@@ -97,7 +112,9 @@ export async function session(): Promise<Session> {
   if (token === undefined) return get<Session>("/session");
   history.replaceState(null, "", location.pathname + location.search);
   try {
-    return await send<Session>("POST", "/session", { token: decodeURIComponent(token) });
+    const { proof: own, ...opened } = await send<NewSession>("POST", "/session", { token: decodeURIComponent(token) });
+    localStorage.setItem(proof_place, own);
+    return opened;
   } catch (refused) {
     return get<Session>("/session").catch(() => { throw refused; });
   }

@@ -82,7 +82,7 @@ std::optional<HttpResponse> PageGate::refusal_of(const HttpWebHead& head) const 
   const std::string site = head.fetch_site.value_or("same-origin");
   if (site != "same-origin" && !(site == "none" && only_reads(head)))
     return no(403, "the request comes from another site", "open the page itself");
-  if (!only_reads(head) && !head.origin && head.page_mark != "1")
+  if (!only_reads(head) && !head.origin && !head.page_mark)
     return no(403, "a request that changes something needs Origin, or \"X-Cleave-Page: 1\"",
               "add one");
   return std::nullopt;
@@ -94,7 +94,8 @@ std::optional<PageKey> PageGate::key_of(const HttpWebHead& head) const {
     return token ? doors_.keys.find_token(*token, doors_.now()) : std::nullopt;
   }
   const auto session = head.cookie ? cookie_in(*head.cookie, cookie_name_) : std::nullopt;
-  return session ? doors_.keys.find_session(*session, doors_.now()) : std::nullopt;
+  return session ? doors_.keys.find_session(*session, head.page_mark.value_or(""), doors_.now())
+                 : std::nullopt;
 }
 
 HttpAdmission PageGate::admit(const HttpWebHead& head) const {

@@ -32,7 +32,8 @@ Json json_of(const PageSession& session) {
   return {{"number", session.number},
           {"token", session.token},
           {"made_at", utc_text(session.made)},
-          {"sha256", hex_of(session.digest)}};
+          {"sha256", hex_of(session.digest)},
+          {"proof_sha256", hex_of(session.proof)}};
 }
 
 Instant time_in(JsonReader& in, std::string_view key) {
@@ -41,9 +42,9 @@ Instant time_in(JsonReader& in, std::string_view key) {
   return time.value_or(Instant{});
 }
 
-Digest digest_in(JsonReader& in) {
+Digest digest_in(JsonReader& in, std::string_view key = "sha256") {
   Digest digest{};
-  if (!digest_of_hex(in.text("sha256"), digest)) in.refuse("sha256", "expected 64 digits");
+  if (!digest_of_hex(in.text(key), digest)) in.refuse(key, "expected 64 digits");
   return digest;
 }
 
@@ -67,6 +68,7 @@ PageSession session_in(JsonReader& in) {
   session.token = in.integer("token", 1, INT64_MAX);
   session.made = time_in(in, "made_at");
   session.digest = digest_in(in);
+  session.proof = digest_in(in, "proof_sha256");
   return session;
 }
 
@@ -182,7 +184,7 @@ Result<NewPageKey> PageKeys::new_token(std::uint32_t uid, std::string user, Page
     tokens_.erase(number);
     return std::unexpected(kept.error());
   }
-  return NewPageKey{fmt::format("{}.{}", number, *secret), {token, 0}};
+  return NewPageKey{fmt::format("{}.{}", number, *secret), {}, {token, 0}};
 }
 
 Result<std::optional<NewPageKey>> PageKeys::new_session(std::string_view shown, Instant now) {
@@ -201,15 +203,17 @@ Result<std::optional<NewPageKey>> PageKeys::new_session(std::string_view shown, 
     sessions_.erase(own.front());
     if (ended_) ended_(token, own.front());
   }
-  auto secret = new_secret();
-  if (!secret) return std::unexpected(secret.error());
+  auto secret = new_secret(), proof = new_secret();
+  if (!secret || !proof) return std::unexpected((secret ? proof : secret).error());
   const std::int64_t number = next_++;
-  sessions_.emplace(number, PageSession{number, found->token.number, now, digest_of(*secret)});
+  sessions_.emplace(
+      number, PageSession{number, found->token.number, now, digest_of(*secret), digest_of(*proof)});
   if (const auto kept = write(); !kept) {
     sessions_.erase(number);
     return std::unexpected(kept.error());
   }
-  return std::optional(NewPageKey{fmt::format("{}.{}", number, *secret), {found->token, number}});
+  return std::optional(
+      NewPageKey{fmt::format("{}.{}", number, *secret), std::move(*proof), {found->token, number}});
 }
 
 std::optional<PageKey> PageKeys::find_token(std::string_view secret, Instant now) {
@@ -218,9 +222,10 @@ std::optional<PageKey> PageKeys::find_token(std::string_view secret, Instant now
   return PageKey{*token, 0};
 }
 
-std::optional<PageKey> PageKeys::find_session(std::string_view secret, Instant now) {
+std::optional<PageKey> PageKeys::find_session(std::string_view secret, std::string_view proof,
+                                              Instant now) {
   const PageSession* session = find_shown(sessions_, secret);
-  if (session == nullptr) return std::nullopt;
+  if (session == nullptr || !same_digest(digest_of(proof), session->proof)) return std::nullopt;
   const auto token = tokens_.find(session->token);
   if (token == tokens_.end() || token->second.until <= now) return std::nullopt;
   return PageKey{token->second, session->number};

@@ -35,11 +35,12 @@ struct PageToken {
   Digest digest{};
 };
 
-/// A browser's session. It ends with its token.
+/// A browser's session. It ends with its token. Browsers send cookies to every port of a host, so
+/// one is worth nothing without the proof, which only the page's own origin can read again.
 struct PageSession {
   std::int64_t number = 0, token = 0;
   Instant made{};
-  Digest digest{};
+  Digest digest{}, proof{};
 };
 
 /// What was found for a secret. `session` is 0 where it was a token's.
@@ -51,6 +52,7 @@ struct PageKey {
 /// A new token or session, with the only copy of its secret: "12.SECRET".
 struct NewPageKey {
   std::string secret;
+  std::string proof;  // a session's
   PageKey key;
 };
 
@@ -76,7 +78,8 @@ class PageKeys {
   /// oldest session makes room for a new one, unless that would be the 33rd within ten seconds.
   [[nodiscard]] Result<std::optional<NewPageKey>> new_session(std::string_view token, Instant now);
   [[nodiscard]] std::optional<PageKey> find_token(std::string_view secret, Instant now);
-  [[nodiscard]] std::optional<PageKey> find_session(std::string_view secret, Instant now);
+  [[nodiscard]] std::optional<PageKey> find_session(std::string_view secret, std::string_view proof,
+                                                    Instant now);
   /// Those of one user, or of all, oldest first.
   [[nodiscard]] std::vector<PageToken> tokens(std::optional<std::uint32_t> uid, Instant now);
   [[nodiscard]] std::size_t sessions_of(std::int64_t token) const;

@@ -143,7 +143,7 @@ HttpResponse PageSite::open_session(const HttpRequest& request, AuditLine& line)
   const PageToken& of = (*opened)->key.token;
   line.peer = *peer;
   line.token = of.number;
-  HttpResponse response = describe(of, *peer);
+  HttpResponse response = describe(of, *peer, (*opened)->proof);
   const auto left = std::chrono::duration_cast<std::chrono::seconds>(of.until - doors_.now());
   response.headers.emplace_back("Set-Cookie",
                                 fmt::format("{}={}; Path=/; Max-Age={}; HttpOnly; SameSite=Strict",
@@ -165,14 +165,16 @@ HttpResponse PageSite::end_session(const HttpRequest& request) {
   return response;
 }
 
-HttpResponse PageSite::describe(const PageToken& token, const HttpPeer& peer) const {
+HttpResponse PageSite::describe(const PageToken& token, const HttpPeer& peer,
+                                const std::string& proof) const {
+  Json answer{{"user", token.user},
+              {"uid", token.uid},
+              {"scope", name(token.scope)},
+              {"operates", doors_.operates(peer)},
+              {"expires_at", utc_text(token.until)}};
+  if (!proof.empty()) answer["proof"] = proof;
   HttpResponse response;
-  response.body = api_text(Json{{"user", token.user},
-                                {"uid", token.uid},
-                                {"scope", name(token.scope)},
-                                {"operates", doors_.operates(peer)},
-                                {"expires_at", utc_text(token.until)}}) +
-                  "\n";
+  response.body = api_text(answer) + "\n";
   return response;
 }
 

@@ -44,7 +44,8 @@ class PageSite {
   [[nodiscard]] HttpResponse session(const HttpRequest& request);
   [[nodiscard]] HttpResponse open_session(const HttpRequest& request, AuditLine& line);
   [[nodiscard]] HttpResponse end_session(const HttpRequest& request);
-  [[nodiscard]] HttpResponse describe(const PageToken& token, const HttpPeer& peer) const;
+  [[nodiscard]] HttpResponse describe(const PageToken& token, const HttpPeer& peer,
+                                      const std::string& proof = {}) const;
 
   std::vector<PageFile> files_;
   std::string cookie_name_;

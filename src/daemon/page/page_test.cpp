@@ -123,20 +123,23 @@ TEST(PageKeys, OutliveTheDaemonWithoutTheirSecrets) {
   const NewPageKey session = home.session(token.secret);
   EXPECT_EQ(home.text().find(token.secret.substr(2)), std::string::npos);
   EXPECT_EQ(home.text().find(session.secret.substr(2)), std::string::npos);
+  EXPECT_EQ(home.text().find(session.proof), std::string::npos);
   struct stat facts {};
   ASSERT_EQ(::stat(home.file().c_str(), &facts), 0);
   EXPECT_EQ(facts.st_mode & 0777, 0600U);
   home.again();
   EXPECT_EQ(home.remark, "");
-  const auto found = home.keys->find_session(session.secret, noon);
+  const auto found = home.keys->find_session(session.secret, session.proof, noon);
   ASSERT_TRUE(found);
   EXPECT_EQ(found->token.uid, 1000U);
   EXPECT_EQ(found->token.user, "ada");
   EXPECT_EQ(found->token.scope, PageScope::act);
   EXPECT_EQ(found->session, session.key.session);
   EXPECT_TRUE(home.keys->find_token(token.secret, noon));
+  EXPECT_FALSE(home.keys->find_session(session.secret, "", noon));
+  EXPECT_FALSE(home.keys->find_session(session.secret, session.secret, noon));
   // One is not the other.
-  EXPECT_FALSE(home.keys->find_session(token.secret, noon));
+  EXPECT_FALSE(home.keys->find_session(token.secret, "", noon));
   EXPECT_FALSE(home.keys->find_token(session.secret, noon));
 }
 
@@ -145,8 +148,8 @@ TEST(PageKeys, EndWithTheirTime) {
   const NewPageKey token = home.token(1000);
   const NewPageKey session = home.session(token.secret, noon + hours(7));
   const Instant over = noon + hours(8);
-  EXPECT_TRUE(home.keys->find_session(session.secret, over - seconds(1)));
-  EXPECT_FALSE(home.keys->find_session(session.secret, over));
+  EXPECT_TRUE(home.keys->find_session(session.secret, session.proof, over - seconds(1)));
+  EXPECT_FALSE(home.keys->find_session(session.secret, session.proof, over));
   EXPECT_FALSE(home.keys->find_token(token.secret, over));
   const auto opened = home.keys->new_session(token.secret, over);
   ASSERT_TRUE(opened);
@@ -162,13 +165,13 @@ TEST(PageKeys, ARevokedTokenEndsItsSessionsForGood) {
   ASSERT_TRUE(home.keys->revoke(one.key.token.number));
   for (int round = 0; round < 2; ++round, home.again()) {
     EXPECT_FALSE(home.keys->find_token(one.secret, noon));
-    EXPECT_FALSE(home.keys->find_session(session.secret, noon));
-    EXPECT_TRUE(home.keys->find_session(kept.secret, noon));
+    EXPECT_FALSE(home.keys->find_session(session.secret, session.proof, noon));
+    EXPECT_TRUE(home.keys->find_session(kept.secret, kept.proof, noon));
   }
   ASSERT_EQ(home.ended.size(), 1U);
   EXPECT_EQ(home.ended[0], std::pair(one.key.token.number, std::int64_t{0}));
   ASSERT_TRUE(home.keys->end_session(kept.key.session));
-  EXPECT_FALSE(home.keys->find_session(kept.secret, noon));
+  EXPECT_FALSE(home.keys->find_session(kept.secret, kept.proof, noon));
   EXPECT_TRUE(home.keys->find_token(other.secret, noon));
 }
 
@@ -183,9 +186,9 @@ TEST(PageKeys, AreBoundedForEachUser) {
   const NewPageKey first = home.session(last);
   for (std::size_t i = 1; i < PageKeys::most_per_user; ++i) (void)home.session(last);
   EXPECT_FALSE(home.keys->new_session(last, noon + seconds(9)));
-  EXPECT_TRUE(home.keys->find_session(first.secret, noon));
+  EXPECT_TRUE(home.keys->find_session(first.secret, first.proof, noon));
   (void)home.session(last, noon + seconds(11));
-  EXPECT_FALSE(home.keys->find_session(first.secret, noon + seconds(11)));
+  EXPECT_FALSE(home.keys->find_session(first.secret, first.proof, noon + seconds(11)));
   EXPECT_TRUE(home.keys->new_token(1000, "ada", PageScope::view, hours(1), noon + hours(9)));
 }
 
@@ -229,8 +232,9 @@ struct GateAtHome {
                  }}};
   std::uint32_t gone = 0;
   NewPageKey token = home.token(1000), looks = home.token(1000, PageScope::view);
-  std::string cookie = "other=1; cleave-page-8790=" + home.session(token.secret).secret;
-  std::string view_cookie = "cleave-page-8790=" + home.session(looks.secret).secret + "; a=b";
+  NewPageKey session = home.session(token.secret), view = home.session(looks.secret);
+  std::string cookie = "other=1; cleave-page-8790=" + session.secret;
+  std::string view_cookie = "cleave-page-8790=" + view.secret + "; a=b";
 
   HttpWebHead head(const std::string& method, const std::string& target) {
     HttpWebHead made;
@@ -238,6 +242,7 @@ struct GateAtHome {
     made.target = target;
     made.host = "127.0.0.1:8790";
     made.cookie = cookie;
+    made.page_mark = session.proof;
     return made;
   }
   int refused(const HttpWebHead& asked) {
@@ -256,14 +261,32 @@ TEST(PageGate, LetsASessionActAsItsUser) {
   EXPECT_GT(admission.pass->session, 0);
   EXPECT_EQ(admission.pass->until, Duration(seconds(100) + hours(8)));
   HttpWebHead post = home.head("POST", "/v1/jobs");
-  EXPECT_EQ(home.refused(post), 403) << "neither Origin nor the mark";
+  EXPECT_EQ(home.refused(post), 0);
   post.origin = "http://127.0.0.1:8790";
-  EXPECT_EQ(home.refused(post), 0);
-  post.origin.reset();
-  post.page_mark = "1";
-  EXPECT_EQ(home.refused(post), 0);
   post.fetch_site = "same-origin";
   EXPECT_EQ(home.refused(post), 0);
+}
+
+// A server at another port of this host is sent the cookie, and not the proof.
+TEST(PageGate, ACookieAloneIsNoSession) {
+  GateAtHome home;
+  for (const char* method : {"GET", "POST", "DELETE"}) {
+    for (const auto& proof :
+         {std::optional<std::string>(), std::optional<std::string>(""),
+          std::optional<std::string>("1"), std::optional(home.session.secret),
+          std::optional(home.view.proof), std::optional(home.session.proof + "x"),
+          std::optional(home.session.proof + ", " + home.session.proof)}) {
+      HttpWebHead asked = home.head(method, "/v1/jobs");
+      asked.origin = "http://127.0.0.1:8790";
+      asked.page_mark = proof;
+      EXPECT_EQ(home.refused(asked), 401) << method << proof.value_or("none");
+      asked.target = "/session";
+      EXPECT_FALSE(home.gate.admit(asked).pass);
+    }
+  }
+  HttpWebHead post = home.head("POST", "/v1/jobs");
+  post.page_mark.reset();
+  EXPECT_EQ(home.refused(post), 403) << "neither Origin nor the mark";
 }
 
 TEST(PageGate, KnowsItsOwnHostAndOrigin) {
@@ -346,7 +369,7 @@ TEST(PageGate, WithoutASessionThereAreFilesOnly) {
 TEST(PageGate, ScopesTimesAndAccountsHold) {
   GateAtHome home;
   HttpWebHead asked = home.head("POST", "/v1/jobs");
-  asked.page_mark = "1";
+  asked.page_mark = home.view.proof;
   asked.cookie = home.view_cookie;
   EXPECT_EQ(home.refused(asked), 403);
   asked.method = "PUT";
@@ -454,7 +477,7 @@ TEST(PageSite, ATokenBecomesASession) {
   const HttpResponse opened =
       home.ask("POST", "/session", {}, Json{{"token", token.secret}}.dump());
   ASSERT_EQ(opened.status, 200) << opened.body;
-  const Json answer = Json::parse(opened.body);
+  Json answer = Json::parse(opened.body);
   EXPECT_EQ(answer["user"].get<std::string>(), "ada");
   EXPECT_EQ(answer["uid"], 7);
   EXPECT_EQ(answer["scope"].get<std::string>(), "act");
@@ -463,16 +486,18 @@ TEST(PageSite, ATokenBecomesASession) {
   EXPECT_NE(cookie.find("; Path=/; Max-Age=28800; HttpOnly; SameSite=Strict"), std::string::npos);
   EXPECT_EQ(opened.body.find(token.secret), std::string::npos);
   const std::string secret = cookie.substr(14, cookie.find(';') - 14);
-  const auto key = home.home.keys->find_session(secret, noon);
+  const std::string proof = answer["proof"].get<std::string>();
+  const auto key = home.home.keys->find_session(secret, proof, noon);
   ASSERT_TRUE(key) << cookie;
   HttpWebPart web;
   web.pass = HttpPass{{7, 7, 0}, key->token.number, key->session, {}};
-  EXPECT_EQ(home.ask("GET", "/session", web).body, opened.body);
+  answer.erase("proof");
+  EXPECT_EQ(Json::parse(home.ask("GET", "/session", web).body), answer) << "it is given once";
   EXPECT_EQ(home.ask("GET", "/session").status, 401);
   const HttpResponse ended = home.ask("DELETE", "/session", web);
   EXPECT_EQ(ended.status, 200);
   EXPECT_NE(header_in(ended, "Set-Cookie").find("Max-Age=0"), std::string::npos);
-  EXPECT_FALSE(home.home.keys->find_session(secret, noon));
+  EXPECT_FALSE(home.home.keys->find_session(secret, proof, noon));
   EXPECT_EQ(home.ask("DELETE", "/session").status, 401);
   ASSERT_EQ(home.lines.size(), 3U);
   EXPECT_EQ(home.lines[0].peer.uid, 7U);
