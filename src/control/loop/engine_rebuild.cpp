@@ -127,6 +127,7 @@ void EngineRebuild::tell_given_instances() {
 /// The job for which a plan made room hears first, so that nobody else takes the room.
 void EngineRebuild::tell_queue() {
   std::vector<JobNumber> queue = queue_of(node_);
+  std::erase_if(queue, [&](JobNumber number) { return node_.jobs.at(number).given.has_value(); });
   const auto tell = [&](JobNumber number) {
     brain_.collect(brain_.submission_of(node_.processes(node_.jobs.at(number))));
   };

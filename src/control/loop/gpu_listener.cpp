@@ -405,6 +405,7 @@ void GpuListener::try_again(ManagedInstance& instance) {
 void GpuListener::still_quarantined(GpuId id, PlacementId placement, const Error& why) {
   ManagedInstance& instance = node_.gpu(id).instances.at(placement);
   instance.state = ManagedInstance::State::ready;
+  if (!instance.held.empty()) instance.held = why.text();  // by another program, perhaps
   try_again(instance);
   if (instance.tries == 1)
     event(id, "instance-stays",

@@ -2,6 +2,8 @@
 
 #include "control/loop/gpu_listener.hpp"
 
+#include <algorithm>
+
 #include "control/loop/loop_parts_test.hpp"
 
 namespace cleave {
@@ -146,8 +148,9 @@ TEST_F(HeldInstance, IsTriedAgainOnceATimeAndItsRoomUsedAtOnce) {
     try_again();
     ASSERT_EQ(asked(), "destroy MIG-1");
     EXPECT_TRUE(std::get<DestroyOnGpu>(executor.asked.back().operation).once);
-    refuse("a monitor has it open");
+    refuse("another monitor has it open");
     EXPECT_EQ(happened(), "") << "it was told";
+    EXPECT_NE(held().held.find("another monitor"), std::string::npos);
     EXPECT_FALSE(brain.rebuilding()) << "nothing has changed";
     executor.asked.clear();
   }
@@ -212,9 +215,9 @@ TEST_F(HeldInstance, IsGivenAlsoWhereTheSchedulerWouldCutItUp) {
   lifecycle.rebuild("something else");
   think();
   EXPECT_EQ(second.place, (JobPlace{gpu0, large})) << "it keeps it until it begins";
-  steps.take();
-  EXPECT_TRUE(second.main);
-  EXPECT_FALSE(second.given);
+  EXPECT_TRUE(std::ranges::any_of(gpu().steps, [&](const GpuStep& step) {
+    return step.kind == GpuStep::Kind::start && step.job == second.record.number;
+  }));
 }
 
 TEST_F(HeldInstance, IsGivenToNoOtherUsersJob) {
