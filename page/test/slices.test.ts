@@ -9,7 +9,7 @@ function gpu(layout: string, model = "NVIDIA A100-SXM4-40GB"): Gpu {
     const [, profile = "", start = "0", job, foreign] = /^([^@]+)@(\d+)(?:=(\d+))?(!)?$/.exec(text) ?? [];
     return {
       gpu: "GPU-0", gpu_index: 0, device: "", profile, start: Number(start), owner: foreign ? "foreign" as const : "ours" as const,
-      jobs: job === undefined ? [] : [Number(job)], used_mib: 0, total_mib: 4864, energy_j: null, activity: null, processes: [],
+      jobs: job === undefined ? [] : [Number(job)], held: job !== undefined, used_mib: 0, total_mib: 4864, energy_j: null, activity: null, processes: [],
     };
   });
   return {
@@ -21,7 +21,7 @@ function gpu(layout: string, model = "NVIDIA A100-SXM4-40GB"): Gpu {
 function seen(layout: string, model?: string) {
   const one = gpu(layout, model), of = model_of(one.model);
   assert(of);
-  const pieces = pieces_of(one, of, true);
+  const pieces = pieces_of(one, of);
   const room = room_on(of, pieces);
   const fits = room.map((each) => `${each.profile.name} ${each.by_position}/${each.by_size}`);
   return { fits, fragmentation: fragmentation(room), lost: unusable(of, pieces), held: held_by_jobs(of, pieces), pieces };

@@ -126,6 +126,7 @@ inline constexpr std::array<std::string_view, 4> instance_owner_names = {"ours",
 struct ApiInstance : ApiPlace {
   std::string owner;  // ours, foreign, half-made, unknown
   std::vector<std::int64_t> jobs, processes;
+  bool held = false;  // a job has it, of whichever user
   std::optional<MiB> used, total;
   std::optional<double> energy = {};    // J
   std::optional<double> activity = {};  // of its processors: 0 to 1
@@ -414,6 +415,7 @@ inline constexpr auto fields_of<ApiInstance> = std::tuple_cat(
         field("jobs", &ApiInstance::jobs,
               {.help = "Numbers of the jobs that hold it; jobs of other users are left out",
                .least = 1}),
+        field("held", &ApiInstance::held, {.help = "Whether a job has it, of any user"}),
         field("used_mib", &ApiInstance::used, {.help = "Memory in use", .least = 0}),
         field("total_mib", &ApiInstance::total, {.help = "Memory of the instance", .least = 0}),
         field("energy_j", &ApiInstance::energy,

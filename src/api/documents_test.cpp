@@ -95,7 +95,7 @@ TEST(Submissions, AreReadWhole) {
   all.output_file = "logs/%j.out";
   all.error_file = "logs/%j.err";
   EXPECT_EQ(read_submission(Json::parse(full_submission), "request"), all);
-  EXPECT_EQ(Json::parse(full_submission).size() + 10, field_infos<Submission>.size() - 5)
+  EXPECT_EQ(Json::parse(full_submission).size() + 10, field_infos<Submission>.size() - 6)
       << "all but profile, model, places, times, kernel, kinds, arrays and a checkpoint by a "
          "command, and but what is in the store only";
   Json least{{"command", {"true"}}, {"environment", Json::array()}, {"directory", "/"}};

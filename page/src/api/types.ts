@@ -392,6 +392,8 @@ export type Instance = {
   owner: "ours" | "foreign" | "half-made" | "unknown";
   /** Numbers of the jobs that hold it; jobs of other users are left out */
   jobs: number[];
+  /** Whether a job has it, of any user */
+  held: boolean;
   /** Memory in use */
   used_mib: number | null;
   /** Memory of the instance */

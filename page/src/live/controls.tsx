@@ -128,7 +128,7 @@ export function Locked({ told }: { told: string }) {
       <p role="alert">{told}</p>
       <p>This page needs an address with a token, which belongs to you and expires. On the daemon's machine:</p>
       <pre><code>cleave page</code></pre>
-      <p>Open the address that it prints. A token is good for one browser; if you had a session here, it has expired or was ended.</p>
+      <p>Open the address that it prints. If you had a session here, it has expired or was ended.</p>
     </main>
   );
 }

@@ -98,7 +98,7 @@ function Legend() {
   return (
     <p class="legend">
       {[
-        ["job", "a job, in its colour; the bar is its memory in use"], ["idle", "idle instance"], ["foreign", "not made by Cleave"],
+        ["job", "a job, in its colour; the bar is its memory in use"], ["others", "another user's job"], ["idle", "idle instance"], ["dotted", "not made by Cleave"],
         ["blocked", "free, but of no use to any profile"], ["free", "free"],
       ].map(([kind, words]) => <span class="entry" key={kind}><span class={`swatch ${kind}`} /> {words}</span>)}
       <span class="entry">Above, compute slices; below, memory slices. Idle instances make way, so what fits counts them as free.</span>
@@ -240,7 +240,7 @@ const Tile = memo(({ gpu, pieces, named, pressed, press }: TileProps) => {
         {pieces.map((piece) => (
           <rect
             key={piece.start} x={piece.start * 8 + 0.5} y={0.5} width={piece.memory * 8 - 1} height={13}
-            fill={piece.kind === "job" ? colour_of_job(named.label(piece.jobs[0] ?? 0)) : piece.kind === "foreign" ? "var(--foreign)" : "url(#hatched)"}
+            fill={piece.kind === "job" ? colour_of_job(named.label(piece.jobs[0] ?? 0)) : piece.kind === "foreign" || piece.kind === "others" ? "var(--foreign)" : "url(#hatched)"}
           />
         ))}
       </svg>

@@ -201,11 +201,10 @@ export class Live {
   private take(status: Status, gpus: Gpu[], jobs: ListedJob[], ended: ListedJob[], plans: Plan[]) {
     const before = this.state.status, now = Date.now();
     const restarted = before !== null && (before.pid !== status.pid || before.started_at !== status.started_at);
-    const sees_all = (this.state.session?.operates ?? false) && this.all_users;
     const on = new Map<string, ListedJob[]>();
     for (const job of jobs)
       if (job.instance !== null && job.instance.profile === "") on.set(job.instance.gpu, [...(on.get(job.instance.gpu) ?? []), job]);
-    const pieces = new Map(gpus.map((gpu) => [gpu.uuid, pieces_of(gpu, model_of(gpu.model), sees_all, on.get(gpu.uuid))]));
+    const pieces = new Map(gpus.map((gpu) => [gpu.uuid, pieces_of(gpu, model_of(gpu.model), on.get(gpu.uuid))]));
     this.recorder.look(gpus, pieces, new Map(jobs.map((job) => [job.id, job])), now);
     this.set({
       status, gpus, pieces, jobs, ended, plans, looks: this.state.looks + 1,

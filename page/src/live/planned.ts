@@ -28,9 +28,9 @@ export function drawn(moves: readonly PlannedMove[], gpus: readonly Gpu[], piece
       return place.gpu === gpu.uuid ? [[place.start, slices_of(place.profile), place.profile, named.label(move.job), end === "from" ? "stops" : "starts", trip]] : [];
     });
     const stays = (beside: Box[]) => (pieces.get(gpu.uuid) ?? [])
-      .filter((piece) => piece.kind !== "idle" && piece.kind !== "unclear" && !piece.jobs.some((job) => moved.has(job)))
+      .filter((piece) => piece.kind !== "idle" && !piece.jobs.some((job) => moved.has(job)))
       .filter((piece) => beside.every(([start, slices]) => start + slices <= piece.start || piece.start + piece.memory <= start))
-      .map((piece): Box => [piece.start, piece.memory, piece.profile, piece.jobs.map(named.label).join(", "), piece.kind === "foreign" ? "locked" : "stays", null]);
+      .map((piece): Box => [piece.start, piece.memory, piece.profile, piece.jobs.map(named.label).join(", "), piece.kind === "foreign" || piece.kind === "others" ? "locked" : "stays", null]);
     const from = boxes("from"), to = boxes("to");
     return { name: `GPU ${gpu.index}`, slices: model?.memory ?? 8, before: [...from, ...stays(from)], after: [...to, ...stays(to)] };
   });

@@ -43,8 +43,8 @@ export function words_of_piece(piece: Piece, named: Named): string {
       return `${profile}: job ${piece.jobs.map(named.label).join(", ")}${memory}`;
     case "idle":
       return `${profile}, idle`;
-    case "unclear":
-      return `${profile}, idle or another user's`;
+    case "others":
+      return `${profile}: another user's job${memory}`;
     case "foreign":
       return `${profile}, not made by Cleave${memory}`;
   }
@@ -59,8 +59,11 @@ export function gib(mib: number): string {
   return `${value.toFixed(value < 10 ? 1 : 0)} ${tebi ? "TiB" : "GiB"}`;
 }
 
+const text_of_kind: Record<Piece["kind"], string> = { job: "", others: "another user's", idle: "idle", foreign: "not ours" };
+
 function fill_of(piece: Piece, named: Named): string {
   if (piece.kind === "job") return colour_of_job(named.label(piece.jobs[0] ?? 0));
+  if (piece.kind === "others") return "var(--foreign)";
   return piece.kind === "foreign" ? "url(#dotted)" : "url(#hatched)";
 }
 
@@ -106,7 +109,7 @@ function Instance({ piece, named, chosen, choose, model }: Drawn) {
   const faint = chosen !== null && !piece.jobs.includes(chosen);
   const starting = job !== undefined && named.state(job) === "starting";
   const used = piece.used_mib !== null && piece.total_mib ? Math.min(piece.used_mib / piece.total_mib, 1) : null;
-  const text = piece.kind === "job" && job !== undefined ? named.label(job) : piece.kind === "foreign" ? "not ours" : "idle";
+  const text = piece.kind === "job" && job !== undefined ? named.label(job) : text_of_kind[piece.kind];
   return (
     <g
       class={`piece ${piece.kind}${starting ? " starting" : ""}${faint ? " faint" : ""}`} data-job={job}

@@ -4,7 +4,7 @@
 import type { Gpu, ListedJob } from "../api/types";
 import { type GpuModel, type Profile, gpu_models } from "../api/models";
 
-export type PieceKind = "job" | "idle" | "foreign" | "unclear";
+export type PieceKind = "job" | "others" | "idle" | "foreign";
 
 /** An instance, or a whole GPU, where it lies. */
 export interface Piece {
@@ -32,13 +32,13 @@ function profile_of(model: GpuModel | null, name: string): Profile | null {
 /** A profile's slices by its name, where the model is not known: "3g.20gb" has three. */
 const compute_by_name = (name: string) => Number(/^(\d+)g/.exec(name)?.[1] ?? 1);
 
-/** `sees_all`: all jobs are known, so that an instance without one is idle. */
-export function pieces_of(gpu: Gpu, model: GpuModel | null, sees_all: boolean, whole: readonly ListedJob[] = []): Piece[] {
+/** One that a job has which is not shown here is another user's. */
+export function pieces_of(gpu: Gpu, model: GpuModel | null, whole: readonly ListedJob[] = []): Piece[] {
   const all = gpu.instances.map((instance): Piece => {
     const profile = profile_of(model, instance.profile);
     const ours = instance.owner === "ours" || instance.owner === "half-made";
     return {
-      kind: instance.jobs.length > 0 ? "job" : !ours ? "foreign" : sees_all ? "idle" : "unclear",
+      kind: instance.jobs.length > 0 ? "job" : !ours ? "foreign" : instance.held ? "others" : "idle",
       profile: instance.profile,
       start: instance.start,
       memory: profile?.memory ?? compute_by_name(instance.profile),
@@ -60,7 +60,7 @@ export function pieces_of(gpu: Gpu, model: GpuModel | null, sees_all: boolean, w
 function held(model: GpuModel, pieces: readonly Piece[]): boolean[] {
   const taken = Array.from({ length: model.memory }, () => false);
   for (const piece of pieces)
-    if (piece.kind !== "idle" && piece.kind !== "unclear")
+    if (piece.kind !== "idle")
       taken.fill(true, piece.start, piece.start + piece.memory);
   return taken;
 }
@@ -79,7 +79,7 @@ export interface Room {
 export function room_on(model: GpuModel, pieces: readonly Piece[]): Room[] {
   const taken = held(model, pieces);
   const of_compute = model.compute - pieces
-    .filter((piece) => piece.kind === "job" || piece.kind === "foreign")
+    .filter((piece) => piece.kind !== "idle")
     .reduce((sum, piece) => sum + piece.compute, 0);
   const of_memory = taken.filter((each) => !each).length;
   return model.profiles.filter((profile) => profile.plain).map((profile) => {
@@ -132,7 +132,7 @@ export function columns_of_compute(model: GpuModel): number {
 
 /** Shares of a GPU that jobs hold. */
 export function held_by_jobs(model: GpuModel, pieces: readonly Piece[]): { compute: number; memory: number } {
-  const with_jobs = pieces.filter((piece) => piece.kind === "job");
+  const with_jobs = pieces.filter((piece) => piece.kind === "job" || piece.kind === "others");
   const sum = (of: (piece: Piece) => number) => with_jobs.reduce((all, piece) => all + of(piece), 0);
   return { compute: sum((piece) => piece.compute) / model.compute, memory: sum((piece) => piece.memory) / model.memory };
 }

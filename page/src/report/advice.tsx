@@ -7,7 +7,10 @@ import { number, percent, time } from "../parts/words";
 /** The middle of the values, and what all but a twentieth at each end lie between. */
 function spread(values: number[]) {
   const sorted = [...values].sort((a, b) => a - b);
-  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0;
+  const at = (share: number) => {
+    const place = share * (sorted.length - 1), below = sorted[Math.floor(place)] ?? 0;
+    return below + ((sorted[Math.ceil(place)] ?? below) - below) * (place - Math.floor(place));
+  };
   return { median: at(0.5), low: at(0.05), high: at(0.95) };
 }
 

@@ -38,13 +38,17 @@ Result<int> make(ApiClient& daemon, const Options& options) {
   // The address alone on standard output, so that it can be handed on to a program.
   fmt::print("{}\n", visible(address));
   fmt::print(stderr,
-             "Open it in a browser on this machine. Until {} it lets anyone who has it {}.\n",
-             visible(until), options.scope == "act" ? "look, and act as you" : "look as you");
+             "Open it in a browser on this machine. Until {} it lets anyone who has it {} as {}.\n",
+             visible(until), options.scope == "act" ? "look, and act" : "look",
+             options.user.empty() ? "you" : visible(options.user));
   return 0;
 }
 
 Result<int> list(ApiClient& daemon, const Options& options) {
-  const auto document = daemon.ask_json("GET", "/v1/tokens");
+  const auto document = daemon.ask_json(
+      "GET", options.user.empty()
+                 ? std::string("/v1/tokens")
+                 : fmt::format("/v1/tokens?user={}", percent_encoded(options.user)));
   if (!document) return std::unexpected(document.error());
   if (options.json) {
     print(*document);
@@ -108,8 +112,10 @@ void add_page(CommandLine& program, Run& run) {
                    "How long it is valid, such as 30m or 8h; at most 30d")
       ->check(Check([](const std::string& text) {
         const auto time = parse_human(text);
-        return time ? std::string()
-                    : fmt::format("{}; {}", time.error().message, time.error().remedy);
+        if (!time) return fmt::format("{}; {}", time.error().message, time.error().remedy);
+        return *time < std::chrono::seconds(1) || *time > std::chrono::hours(24 * 30)
+                   ? fmt::format("expected 1s to 30d, found {}", visible(text))
+                   : std::string();
       }))
       ->default_str("8h");
   command

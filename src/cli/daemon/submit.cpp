@@ -437,9 +437,9 @@ void add_submit(CommandLine& program, Run& run) {
           "environment included. For scripts that may run twice")
       ->check(submission_key())
       ->default_str("a random one");
-  Option* wait = command->add_flag(
-      "--wait", options.wait,
-      "Wait until the job ends and exit with its code, or with 125 if Cleave itself failed");
+  Option* wait = command->add_flag("--wait", options.wait,
+                                   "Wait until the job ends and exit with its code, or with 125 if "
+                                   "it never ran or was lost, or no daemon answers");
   Option* follow = command->add_flag("--follow", options.follow,
                                      "Like --wait, and print its outputs as they come; Ctrl-C asks "
                                      "whether to cancel the job");

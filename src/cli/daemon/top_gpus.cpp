@@ -19,7 +19,7 @@ namespace {
 using Lines = std::vector<std::string>;
 
 bool in_use(const ApiInstance& instance) {
-  return !instance.jobs.empty() || !instance.processes.empty();
+  return instance.held || !instance.jobs.empty() || !instance.processes.empty();
 }
 
 /// The instances by start, as the picture has them.
@@ -78,8 +78,7 @@ std::optional<double> busy_of(const ApiGpu& gpu) {
   if (!model || !gpu.mig) return std::nullopt;
   double slices = 0;
   for (const ApiInstance& instance : gpu.instances) {
-    // Without its device, it may be in use by a job of another user.
-    if (!in_use(instance) && instance.owner == "ours" && !instance.device.empty()) continue;
+    if (!in_use(instance) && instance.owner == "ours") continue;
     const auto& profiles = (*model)->profiles;
     const auto profile = std::ranges::find(profiles, instance.profile, &Profile::name);
     if (!instance.activity || profile == profiles.end()) return std::nullopt;

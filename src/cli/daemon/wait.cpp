@@ -45,11 +45,11 @@ Result<int> wait_command(const Options& options) {
 }  // namespace
 
 void add_wait(CommandLine& program, Run& run) {
-  const auto [command, options] =
-      add_command(program, run, "wait",
-                  "Wait until jobs have ended. Exits with the job's code; for several jobs with "
-                  "the first that is not 0; with 125 if Cleave itself failed",
-                  "cleave wait 12 13", wait_command);
+  const auto [command, options] = add_command(
+      program, run, "wait",
+      "Wait until jobs have ended. Exits with the job's code; for several jobs with "
+      "the first that is not 0; with 125 if one never ran or was lost, or no daemon answers",
+      "cleave wait 12 13", wait_command);
   command
       ->add_option("JOB", options.jobs,
                    "Job numbers, names of unfinished jobs, or 12_7: of array 12 the job with "

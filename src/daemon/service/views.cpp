@@ -42,9 +42,11 @@ ApiInstance instance_view(const GpuStatus& gpu, const ObservedInstance& seen,
     view.start = placement.start;
   }
   view.owner = std::string(name(seen.owner));
-  for (const GpuStatus::Held& held : gpu.jobs)
-    if (!seen.device.empty() && held.device == seen.device && sees(held.attempt.job))
-      view.jobs.push_back(held.attempt.job);
+  for (const GpuStatus::Held& held : gpu.jobs) {
+    if (seen.device.empty() || held.device != seen.device) continue;
+    view.held = true;
+    if (sees(held.attempt.job)) view.jobs.push_back(held.attempt.job);
+  }
   // Whoever knows the device of others could run there, as long as nothing fences it.
   if (operates || !view.jobs.empty()) {
     view.device = seen.device;

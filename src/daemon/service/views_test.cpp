@@ -43,8 +43,8 @@ TEST(ProcessView, AGpuThatIsOnlyHeldIsAsItsJob) {
             "failed");
 }
 
-TEST(InstanceView, HowBusyItIsIsForThoseWhoOperateOrHaveAJobThere) {
-  GpuIdentity identity;
+/// Two instances, with a job on the first.
+GpuStatus one_of_two_held(GpuIdentity& identity) {
   identity.uuid = "GPU-x";
   DriverReading reading;
   reading.gpu.name = "NVIDIA H100 80GB HBM3";
@@ -55,6 +55,23 @@ TEST(InstanceView, HowBusyItIsIsForThoseWhoOperateOrHaveAJobThere) {
   for (const char* device : {"MIG-a", "MIG-b"})
     status.observation->instances.emplace_back().device = device;
   status.jobs = {{"MIG-a", {7, 1}, 0.25}};
+  return status;
+}
+
+TEST(InstanceView, ThatAJobHasItIsForEverybody) {
+  GpuIdentity identity;
+  const GpuStatus status = one_of_two_held(identity);
+  const ApiGpu view = gpu_view(
+      status, [](JobNumber) { return false; }, false);
+  EXPECT_TRUE(view.instances.at(0).held);
+  EXPECT_TRUE(view.instances.at(0).jobs.empty());
+  EXPECT_TRUE(view.instances.at(0).device.empty());
+  EXPECT_FALSE(view.instances.at(1).held);
+}
+
+TEST(InstanceView, HowBusyItIsIsForThoseWhoOperateOrHaveAJobThere) {
+  GpuIdentity identity;
+  GpuStatus status = one_of_two_held(identity);
   const auto activity = [&](bool sees, bool operates, std::size_t instance = 0) {
     return gpu_view(
                status, [sees](JobNumber) { return sees; }, operates)
