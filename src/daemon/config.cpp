@@ -795,6 +795,17 @@ std::string place_of(const toml::table& table, std::string_view key, const std::
   return node == nullptr ? place : at_line(place, node->source());
 }
 
+/// The two listeners are apart: each may be open to others than the other.
+Result<void> check_page(const DaemonSettings& settings) {
+  if (settings.page.empty()) return {};
+  const auto address = parse_page_address(settings.page);
+  if (!address) return std::unexpected(address.error());
+  if (settings.page == settings.metrics.address && !settings.page.ends_with(":0"))
+    return fail(ErrorKind::bad_input, "'page'", "it is where the metrics are",
+                "give each a port of its own");
+  return {};
+}
+
 }  // namespace
 
 Result<DaemonConfig> parse_config(std::string_view text, const std::string& place) {
@@ -812,9 +823,8 @@ Result<DaemonConfig> parse_config(std::string_view text, const std::string& plac
     return wrong_in_file(place_of(parsed.table(), "scheduler", place), possible.error());
   if (const auto possible = Control::check_forecaster(control.forecaster); !possible)
     return wrong_in_file(place_of(parsed.table(), "forecaster", place), possible.error());
-  if (!config.settings.page.empty())
-    if (const auto address = parse_page_address(config.settings.page); !address)
-      return wrong_in_file(place_of(parsed.table(), "page", place), address.error());
+  if (const auto fine = check_page(config.settings); !fine)
+    return wrong_in_file(place_of(parsed.table(), "page", place), fine.error());
   if (const auto within = check_shares(parsed.table(), config.settings, place); !within)
     return std::unexpected(within.error());
   return config;

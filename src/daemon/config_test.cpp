@@ -175,6 +175,7 @@ TEST(Config, RefusesWithFileAndLine) {
        "is 1024; give one user at most as many as all have"},
       {"\npage = \"0.0.0.0:8790\"",
        "c.toml:2: '0.0.0.0:8790' is not an address of the loopback interface; name one"},
+      {"metrics = \"127.0.0.1:8790\"\npage = \"127.0.0.1:8790\"", "it is where the metrics are"},
       {"page = 8790", "c.toml:1: 'page' must be an address of this machine's loopback interface"},
       {"job_environment = [\"A\"]", "'A' is not one"},
       {"job_environment = [\"A=\", \"CUDA_VISIBLE_DEVICES=0\"]",

@@ -68,9 +68,20 @@ std::optional<std::vector<JobKey>> Retention::attempts_of(const JobRecord& job) 
   return keys;
 }
 
+/// Those that end last are most often the last.
+bool Retention::stands_for_array(const JobRecord& job) const {
+  if (!job.spec.task || job.spec.task->job != job.number) return false;
+  for (JobNumber number = job.spec.task->last; number > job.number; --number) {
+    const auto task = store_->job(number);
+    if (task && *task && !is_final((*task)->state)) return true;
+  }
+  return false;
+}
+
 /// Folders go before the record: as long as a job can be found, so can they. A job goes with all
 /// its processes or replicas.
 bool Retention::forget(const JobRecord& job, StoreBatch& batch) {
+  if (stands_for_array(job)) return false;
   const auto attempts = attempts_of(job);
   if (!attempts) return false;
   for (const JobKey& key : *attempts)

@@ -43,8 +43,9 @@ class Retention {
 
   /// Forgets what is due.
   void step();
-  /// Forgets these jobs now, but for those that have not ended or of which a folder cannot be
-  /// removed. Returned are those that went.
+  /// Forgets these jobs now, but for those that have not ended, those by whose number an array is
+  /// called that has not, and those of which a folder cannot be removed. Returned are those that
+  /// went.
   [[nodiscard]] Result<std::vector<JobRecord>> forget(std::span<const JobNumber> jobs);
   /// Attempts that may have folders, with those of its further processes and replicas; nothing
   /// while one of these has not ended. Each replica has attempts of its own.
@@ -57,8 +58,10 @@ class Retention {
   [[nodiscard]] Duration next() const { return next_; }
 
  private:
-  /// False where one of its folders cannot be removed now.
+  /// False where one of its folders cannot be removed now, or an array is called by its number.
   [[nodiscard]] bool forget(const JobRecord& job, StoreBatch& batch);
+  /// The job is the first of an array, of which another has not ended.
+  [[nodiscard]] bool stands_for_array(const JobRecord& job) const;
   Result<void> write(const StoreBatch& batch);
   void forget_usage(Instant now);
   void begin_weighing();

@@ -126,6 +126,28 @@ TEST_F(RetentionTest, AServiceGoesWithAllItsReplicasAndWeighsAsMuch) {
   EXPECT_EQ(runner.kept_bytes({4, 1}), 1000);
 }
 
+TEST_F(RetentionTest, TheFirstOfAnArrayStaysAsLongAsTheArrayIsNotOver) {
+  JobRecord first, last;
+  for (JobRecord* each : {&first, &last}) {
+    each->number = each == &first ? 2 : 3;
+    each->spec.task = ArrayTask{.job = 2, .last = 3, .index = each->number - 1, .tasks = 2};
+  }
+  add(first, 1s);
+  last.state = JobState::running;
+  StoreBatch batch;
+  batch.commands.emplace_back(3, JobCommand{{"work"}, {}, "/"});
+  batch.jobs.push_back(last);
+  ASSERT_TRUE(store.write(batch, Durability::synced));
+  const JobNumber number = 2;
+  const auto none = retention.forget({&number, 1});
+  ASSERT_TRUE(none);
+  EXPECT_TRUE(none->empty()) << "it is the array's number, too";
+  add(last, 2s);
+  const auto gone = retention.forget({&number, 1});
+  ASSERT_TRUE(gone);
+  EXPECT_EQ(gone->size(), 1U);
+}
+
 TEST_F(RetentionTest, TheStoreIsAskedOnceAMinute) {
   settings.keep_jobs = 1h;
   at(90min);

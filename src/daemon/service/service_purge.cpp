@@ -110,7 +110,10 @@ void Service::purge_job(const ApiCallPtr& call) {
   if (!is_final(job->state)) return wait("has not ended", "cancel it, and purge it then");
   walk.found = {job->number};
   if (!purge_some(walk)) return;
-  if (walk.left > 0) return wait("cannot be forgotten yet", "try again when it has left its GPU");
+  if (walk.left > 0)
+    return wait("cannot be forgotten yet",
+                "try again when it has left its GPU and, where it is the first of an array, "
+                "when all of that has ended");
   walk.reply();
 }
 
