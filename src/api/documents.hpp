@@ -126,10 +126,10 @@ inline constexpr std::array<std::string_view, 4> instance_owner_names = {"ours",
 struct ApiInstance : ApiPlace {
   std::string owner;  // ours, foreign, half-made, unknown
   std::vector<std::int64_t> jobs, processes;
-  bool held = false;  // a job has it, of whichever user
   std::optional<MiB> used, total;
   std::optional<double> energy = {};    // J
   std::optional<double> activity = {};  // of its processors: 0 to 1
+  bool held = false;                    // a job has it, of any user
   friend bool operator==(const ApiInstance&, const ApiInstance&) = default;
 };
 [[nodiscard]] Json to_json(const ApiInstance& instance);

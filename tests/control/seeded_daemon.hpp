@@ -102,7 +102,7 @@ class SeededDaemon {
   void judge_wait(const JobRecord& job, bool in_order, std::set<Wait>& wait);
   [[nodiscard]] bool is_behind(const JobRecord& job) const;
   [[nodiscard]] bool may_have(const GpuStatus& gpu) const;
-  [[nodiscard]] std::vector<std::string> standing_for(const JobRecord& job) const;
+  [[nodiscard]] std::vector<std::string> standing_for(const JobRecord& job, bool everywhere) const;
   [[nodiscard]] std::vector<std::string> free_for(const JobRecord& job) const;
   [[nodiscard]] std::vector<std::string> unnamed_for(const JobRecord& job);
   [[nodiscard]] bool is_over();

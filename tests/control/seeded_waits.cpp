@@ -1,6 +1,7 @@
 // The law of waiting of SeededDaemon, whatever monitors hold: no job waits where an idle instance
-// stands that it may have as it is, where slices are free, or where the daemon itself sees room.
-// And one that waits for the room of an instance that a monitor holds says which process that is.
+// stands that it may have as it is, where slices are free, or where the daemon itself sees room;
+// under adaptive, which chooses sizes, none for an idle instance that a monitor holds. And one that
+// waits for the room of an instance that a monitor holds says which process that is.
 
 #include <algorithm>
 
@@ -85,10 +86,11 @@ bool SeededDaemon::may_have(const GpuStatus& gpu) const {
 }
 
 /// Instances that the job would be given as they are, by what machine and driver show.
-std::vector<std::string> SeededDaemon::standing_for(const JobRecord& job) const {
+std::vector<std::string> SeededDaemon::standing_for(const JobRecord& job, bool everywhere) const {
   std::vector<std::string> devices;
   for (const GpuStatus& gpu : control_->gpus()) {
-    if (!may_have(gpu)) continue;
+    const bool monitored = monitored_.contains(static_cast<std::size_t>(gpu.gpu->index));
+    if (!may_have(gpu) || (!everywhere && !monitored)) continue;
     for (const ObservedInstance& each : gpu.observation->instances) {
       const auto had = had_.find(each.device);
       if (each.owner == Ownership::ours && each.placement && !each.device.empty() &&
@@ -167,9 +169,11 @@ void SeededDaemon::judge_wait(const JobRecord& job, bool in_order, std::set<Wait
   if (!room)
     for (const std::string& what : unnamed_for(job)) wait.insert({job.number, what});
   if (rejected || (in_order && behind)) return;
+  for (const std::string& what : standing_for(job, in_order)) wait.insert({job.number, what});
+  // Adaptive may know that it takes more than it asks for.
+  if (!in_order) return;
   if (room) wait.insert({job.number, "there is room"});
-  for (const auto& each : {standing_for(job), free_for(job)})
-    for (const std::string& what : each) wait.insert({job.number, what});
+  for (const std::string& what : free_for(job)) wait.insert({job.number, what});
 }
 
 /// What stands and waits longer than any retry, without a change, waits for nothing.

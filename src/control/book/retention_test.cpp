@@ -142,7 +142,11 @@ TEST_F(RetentionTest, TheFirstOfAnArrayStaysAsLongAsTheArrayIsNotOver) {
   const auto none = retention.forget({&number, 1});
   ASSERT_TRUE(none);
   EXPECT_TRUE(none->empty()) << "it is the array's number, too";
-  add(last, 2s);
+  last.state = JobState::finished;
+  last.ended = epoch + 2s;
+  batch = {};
+  batch.jobs.push_back(last);
+  ASSERT_TRUE(store.write(batch, Durability::synced));
   const auto gone = retention.forget({&number, 1});
   ASSERT_TRUE(gone);
   EXPECT_EQ(gone->size(), 1U);
