@@ -46,7 +46,7 @@ bool same(std::string_view a, std::string_view b) {
 }
 
 bool begins_with_basic(std::string_view text) {
-  return text.size() > basic.size() && ::strncasecmp(text.data(), basic.data(), basic.size()) == 0;
+  return text.size() > basic.size() && lowercase(text.substr(0, basic.size())) == lowercase(basic);
 }
 
 }  // namespace
