@@ -212,11 +212,11 @@ class MetricsListener::Inside : public std::enable_shared_from_this<MetricsListe
 
   Result<void> listen(const ip::tcp::endpoint& at) {
     error_code failed;
-    acceptor_.open(at.protocol(), failed);
-    if (!failed) acceptor_.set_option(ip::tcp::acceptor::reuse_address(true), failed);
-    if (!failed) acceptor_.bind(at, failed);
-    if (!failed) acceptor_.listen(boost::asio::socket_base::max_listen_connections, failed);
-    if (!failed) acceptor_.non_blocking(true, failed);
+    (void)acceptor_.open(at.protocol(), failed);
+    if (!failed) (void)acceptor_.set_option(ip::tcp::acceptor::reuse_address(true), failed);
+    if (!failed) (void)acceptor_.bind(at, failed);
+    if (!failed) (void)acceptor_.listen(boost::asio::socket_base::max_listen_connections, failed);
+    if (!failed) (void)acceptor_.non_blocking(true, failed);
     if (failed)
       return fail(ErrorKind::infeasible, "metrics",
                   fmt::format("{}:{} cannot be listened at: {}", at.address().to_string(),
@@ -229,7 +229,7 @@ class MetricsListener::Inside : public std::enable_shared_from_this<MetricsListe
   void end() {
     ended_ = true;
     error_code ignored;
-    acceptor_.close(ignored);
+    (void)acceptor_.close(ignored);
     rest_.cancel();
     for (const auto& [visitor, from] : visitors_) visitor->drop();
   }
@@ -281,7 +281,7 @@ class MetricsListener::Inside : public std::enable_shared_from_this<MetricsListe
     const auto left = [self = weak_from_this()](Visitor* visitor) {
       if (const auto inside = self.lock()) inside->forget(visitor);
     };
-    const auto begin = [&](auto connection) {
+    const auto begin = [&](const auto& connection) {
       visitors_.emplace(connection.get(), from.address());
       connection->start();
     };

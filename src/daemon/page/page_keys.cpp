@@ -94,8 +94,8 @@ std::optional<PageScope> parse_page_scope(std::string_view text) {
   return std::nullopt;
 }
 
-PageKeys::PageKeys(std::filesystem::path folder, std::string& remark)
-    : file_(std::move(folder) / file_name) {
+PageKeys::PageKeys(const std::filesystem::path& folder, std::string& remark)
+    : file_(folder / file_name) {
   const auto done = read();
   if (done) return;
   remark = fmt::format("{}; all have to ask for a token again", done.error().text());

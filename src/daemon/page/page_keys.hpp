@@ -65,7 +65,7 @@ class PageKeys {
   static constexpr Duration shortest = std::chrono::seconds(1);
 
   /// Reads what the daemon before left. A damaged file is one without keys, and `remark` says so.
-  PageKeys(std::filesystem::path folder, std::string& remark);
+  PageKeys(const std::filesystem::path& folder, std::string& remark);
 
   /// `ended` is told of keys that are no longer valid: all of a token's (session 0), or a session.
   void when_ended(std::function<void(std::int64_t token, std::int64_t session)> ended) {
