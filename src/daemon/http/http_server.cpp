@@ -190,7 +190,7 @@ class HttpServer::Inside : public std::enable_shared_from_this<HttpServer::Insid
         http_reason(429), more, body.size(), body);
     error_code ignored;
     socket.write_some(boost::asio::buffer(text), ignored);
-    socket.shutdown(HttpConnection::Socket::shutdown_send, ignored);
+    (void)socket.shutdown(HttpConnection::Socket::shutdown_send, ignored);
   }
 
   void accept(HttpListener& listener) {
