@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import type { Plan, PlanOrder, PlannedMove } from "../api/types";
-import { PlanDrawing } from "../parts/plan_drawing";
+import { PlanDrawing, WaveChoice } from "../parts/plan_drawing";
 import { number, time } from "../parts/words";
 import { Failed, send } from "./api";
 import { clock, from_now } from "./clock";
@@ -100,13 +100,7 @@ function Drawing({ moves }: { moves: readonly PlannedMove[] }) {
     <>
       {plan.waves > 1 && (
         <div class="tools">
-          <label>
-            Wave{" "}
-            <select value={wave} onChange={(event) => set_wave(Number(event.currentTarget.value))}>
-              <option value={0}>all</option>
-              {Array.from({ length: plan.waves }, (_, i) => <option key={i} value={i + 1}>{i + 1}</option>)}
-            </select>
-          </label>
+          <WaveChoice waves={plan.waves} wave={wave} choose={set_wave} />
         </div>
       )}
       <div class="wide" tabIndex={0} role="region" aria-label="GPUs before and after">

@@ -101,3 +101,16 @@ export function PlanDrawing({ gpus, trips, chosen, choose, wave }: Drawn) {
     </svg>
   );
 }
+
+/** Which wave of a plan is drawn; 0: all. */
+export function WaveChoice({ waves, wave, choose }: { waves: number; wave: number; choose: (wave: number) => void }) {
+  return (
+    <label>
+      Wave{" "}
+      <select value={wave} onChange={(event) => choose(Number(event.currentTarget.value))}>
+        <option value={0}>all</option>
+        {Array.from({ length: waves }, (_, i) => <option key={i} value={i + 1}>{i + 1}</option>)}
+      </select>
+    </label>
+  );
+}

@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import type { Plan } from "./document";
-import { PlanDrawing } from "../parts/plan_drawing";
+import { PlanDrawing, WaveChoice } from "../parts/plan_drawing";
 import { number } from "../parts/words";
 
 /** Rows that are drawn at first. */
@@ -32,13 +32,7 @@ export function Planned({ plan }: { plan: Plan }) {
         <>
           <h3>Before and after</h3>
           <div class="tools">
-            <label>
-              Wave{" "}
-              <select value={wave} onChange={(event) => set_wave(Number(event.currentTarget.value))}>
-                <option value={0}>all</option>
-                {Array.from({ length: plan.waves }, (_, i) => <option key={i} value={i + 1}>{i + 1}</option>)}
-              </select>
-            </label>
+            <WaveChoice waves={plan.waves} wave={wave} choose={set_wave} />
             <span class="weak">Left what is there now, right what will be. Point at a workload to follow it.</span>
           </div>
           <PlanDrawing gpus={shown} trips={plan.trips} chosen={chosen} choose={set_chosen} wave={wave} />
