@@ -8,7 +8,7 @@ namespace {
 
 __extension__ typedef __int128 Wide;
 
-std::int64_t microseconds(Duration time) {
+std::int64_t microseconds_in(Duration time) {
   return std::chrono::duration_cast<std::chrono::microseconds>(
              std::clamp(time, Duration::zero(), longest_split))
       .count();
@@ -40,14 +40,14 @@ EnergySplit split_energy(const PowerBounds& bounds, Millijoules energy, Duration
   std::vector<std::int64_t> asked;
   bool any = false;
   for (const LoadTime& each : loads) {
-    const std::int64_t whole = microseconds(over),
-                       time = std::min(microseconds(each.active), whole);
+    const std::int64_t whole = microseconds_in(over),
+                       time = std::min(microseconds_in(each.active), whole);
     const auto part = whole == 0 ? 0 : static_cast<std::int64_t>((Wide{time} << 30) / whole);
     asked.push_back(power_asked(bounds, each.load).value * part);
     any = any || asked.back() > 0;
   }
   const auto idle_at_most =
-      static_cast<std::int64_t>(Wide{bounds.idle.value} * microseconds(over) / 1'000'000);
+      static_cast<std::int64_t>(Wide{bounds.idle.value} * microseconds_in(over) / 1'000'000);
   EnergySplit split;
   split.idle = any ? std::min(energy, Millijoules{idle_at_most}) : energy;
   for (const std::int64_t part : divide_whole((energy - split.idle).value, asked))
@@ -57,7 +57,7 @@ EnergySplit split_energy(const PowerBounds& bounds, Millijoules energy, Duration
 
 bool is_plausible(const PowerBounds& bounds, Millijoules energy, Duration over) {
   constexpr std::int64_t times = 4, slack_us = 1'000'000;
-  const Wide most = Wide{bounds.cap.value} * times * (microseconds(over) + slack_us) / 1'000'000;
+  const Wide most = Wide{bounds.cap.value} * times * (microseconds_in(over) + slack_us) / 1'000'000;
   return energy.value >= 0 && energy <= most_energy && energy.value <= most;
 }
 

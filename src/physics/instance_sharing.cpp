@@ -69,9 +69,9 @@ struct Contender {
 };
 
 /// Jobs in one instance, as far as their pace depends on nothing else.
-class Together {
+class JobsTogether {
  public:
-  Together(SharingMode mode, const SharingOptions& options, std::span<const SharingJob> jobs)
+  JobsTogether(SharingMode mode, const SharingOptions& options, std::span<const SharingJob> jobs)
       : mode_(mode), options_(options), jobs_(jobs), others_(static_cast<double>(jobs.size() - 1)) {
     for (const SharingJob& job : jobs) parts_.push_back(job.part);
     std::ranges::sort(parts_);
@@ -176,7 +176,7 @@ double bandwidth_reach(double part, double compute_share, double memory_share) {
 
 void times_together(SharingMode mode, const SharingOptions& options,
                     std::span<const SharingJob> jobs, std::span<double> times) {
-  const Together together(mode, options, jobs);
+  const JobsTogether together(mode, options, jobs);
   together.times(1, times);
   const double most = together.bandwidth();
   if (!together.shares_bandwidth() || bandwidth_use(jobs, times) <= most) return;

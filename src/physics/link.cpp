@@ -11,16 +11,17 @@ struct LinkRow {
   HostLink link;
 };
 
-constexpr bool inferred = true, measured = false;
-constexpr HostLink pcie4{24, 24, "PCIe 4 x16, the usual practical rate", inferred, {}};
-constexpr HostLink pcie5{48, 48, "PCIe 5 x16, twice the practical rate of PCIe 4", inferred, {}};
+constexpr bool was_inferred = true, was_measured = false;
+constexpr HostLink pcie4{24, 24, "PCIe 4 x16, the usual practical rate", was_inferred, {}};
+constexpr HostLink pcie5{
+    48, 48, "PCIe 5 x16, twice the practical rate of PCIe 4", was_inferred, {}};
 // By copy engines 333 GiB/s to the device with MIG off, 44.0 GiB/s for one GPU instance of any
 // profile. Kernels that read host memory reach 207 GiB/s on 1g, 303 on 2g, 341 to 348 on larger
 // ones.
 constexpr HostLink grace_hopper{
-    357.6, 47.2, "Taming GPU Underutilization, table IV", measured, {222.3, 325.3}};
+    357.6, 47.2, "Taming GPU Underutilization, table IV", was_measured, {222.3, 325.3}};
 constexpr HostLink as_grace_hopper{
-    357.6, 47.2, "NVLink-C2C, as measured on the GH200 with 96 GB", inferred, {222.3, 325.3}};
+    357.6, 47.2, "NVLink-C2C, as measured on the GH200 with 96 GB", was_inferred, {222.3, 325.3}};
 
 // IV(a) prints "3g.24gb" for the profile that IV(b) and table II call 3g.48gb.
 constexpr PublishedLinkRates published[] = {
@@ -32,7 +33,7 @@ constexpr PublishedLinkRates published[] = {
     {"none", {329.1, 276.3, 333.1, 2741.4}, {325, 336, 337, 3175}},
 };
 
-constexpr LinkRow rows[] = {
+constexpr LinkRow link_rows[] = {
     {GpuModelId::a30_24gb, pcie4},
     {GpuModelId::a100_40gb, pcie4},
     {GpuModelId::a100_80gb, pcie4},
@@ -49,7 +50,7 @@ constexpr LinkRow rows[] = {
     {GpuModelId::gb300_278gb, as_grace_hopper},
     {GpuModelId::rtx_pro_6000_bw_96gb, pcie5},
 };
-static_assert(has_every_model(rows));
+static_assert(has_every_model(link_rows));
 
 }  // namespace
 
@@ -58,7 +59,7 @@ std::span<const PublishedLinkRates> published_link_rates() {
 }
 
 const HostLink& host_link(const GpuModel& model) {
-  const LinkRow* row = row_of(rows, model.id);
+  const LinkRow* row = row_of(link_rows, model.id);
   return row != nullptr ? row->link : pcie4;
 }
 

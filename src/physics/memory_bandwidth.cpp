@@ -9,7 +9,7 @@ namespace {
 constexpr std::string_view taming = "Taming GPU Underutilization, table II";
 constexpr std::string_view gpuless = "gpuless-thesis, STREAM copy, medians of 1,000 runs";
 
-constexpr MeasuredBandwidth rows[] = {
+constexpr MeasuredBandwidth bandwidth_rows[] = {
     // 1378.4, 693.2, 682.2, 347.3 and 174.2 GB/s of 10^9 bytes.
     {GpuModelId::a100_40gb, "7g.40gb", 1283.7, gpuless},
     {GpuModelId::a100_40gb, "4g.20gb", 645.6, gpuless},
@@ -27,10 +27,10 @@ constexpr MeasuredBandwidth rows[] = {
 }  // namespace
 
 const MeasuredBandwidth* measured_bandwidth(const GpuModel& model, std::string_view profile) {
-  const auto* const found = std::ranges::find_if(rows, [&](const MeasuredBandwidth& row) {
+  const auto* const found = std::ranges::find_if(bandwidth_rows, [&](const MeasuredBandwidth& row) {
     return row.model == model.id && row.profile == profile;
   });
-  return found == std::end(rows) ? nullptr : found;
+  return found == std::end(bandwidth_rows) ? nullptr : found;
 }
 
 }  // namespace cleave

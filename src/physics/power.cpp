@@ -22,7 +22,7 @@ struct PowerRow {
 };
 
 // "Captures" are printed screens of nvidia-smi in public text.
-constexpr PowerRow rows[] = {
+constexpr PowerRow power_rows[] = {
     {GpuModelId::a30_24gb,
      {watts(165), watts(30), "cap: Dyna-P, table 2; idle: five captures, 28 to 35 W", known,
       known}},
@@ -73,7 +73,7 @@ constexpr PowerRow rows[] = {
      {watts(600), watts(30),
       "cap: NVIDIA's data sheet (Max-Q: 300 W); idle as PCIe boards of Ampere", known, inferred}},
 };
-static_assert(has_every_model(rows));
+static_assert(has_every_model(power_rows));
 
 /// What is assumed of a GPU that only its driver describes.
 struct FamilyRow {
@@ -100,7 +100,7 @@ double within(double value, double least, double most) {
 }  // namespace
 
 const GpuPower& gpu_power(const GpuModel& model) {
-  if (const PowerRow* row = row_of(rows, model.id)) return row->power;
+  if (const PowerRow* row = row_of(power_rows, model.id)) return row->power;
   for (const FamilyRow& family : families)
     if (family.architecture == model.architecture) return family.power;
   return std::end(families)[-1].power;

@@ -32,7 +32,7 @@ struct LawRow {
 };
 constexpr std::span<const MeasuredTime> by_rule;
 
-constexpr LawRow rows[] = {
+constexpr LawRow law_rows[] = {
     {GpuModelId::a30_24gb, by_rule},  // which gives the A30's published times within 1 %
     {GpuModelId::a100_40gb, a100},         {GpuModelId::a100_80gb, a100},
     {GpuModelId::h100_80gb_sxm5, by_rule}, {GpuModelId::h100_80gb_pcie, by_rule},
@@ -42,10 +42,10 @@ constexpr LawRow rows[] = {
     {GpuModelId::gb200_186gb, by_rule},    {GpuModelId::b300_269gb, by_rule},
     {GpuModelId::gb300_278gb, by_rule},    {GpuModelId::rtx_pro_6000_bw_96gb, by_rule},
 };
-static_assert(has_every_model(rows));
+static_assert(has_every_model(law_rows));
 
 double time_of(const GpuModel& model, const Profile& profile, double MeasuredTime::*kind) {
-  if (const LawRow* row = row_of(rows, model.id); row != nullptr && !row->measured.empty()) {
+  if (const LawRow* row = row_of(law_rows, model.id); row != nullptr && !row->measured.empty()) {
     for (const MeasuredTime& each : row->measured)
       if (each.compute == profile.compute && each.double_memory == profile.double_memory)
         return each.*kind;
@@ -66,7 +66,7 @@ double gpu_bound_time(const GpuModel& model, const Profile& profile) {
 }
 
 bool gpu_bound_time_is_measured(const GpuModel& model) {
-  const LawRow* row = row_of(rows, model.id);
+  const LawRow* row = row_of(law_rows, model.id);
   return row != nullptr && !row->measured.empty();
 }
 
