@@ -45,6 +45,7 @@ void PlacementIndex::rebuild() {
   learn_kinds();
   class_of_state_.clear();
   choice_.clear();
+  destroys_.clear();
   known_classes_.clear();
   ranks_of_class_.clear();
   class_count_ = 0;
@@ -73,6 +74,7 @@ PlacementIndex::ClassId PlacementIndex::learn(StateNumber number) {
   if (class_of_state_.size() <= number) {
     class_of_state_.resize(fleet_->states().size(), no_class);
     choice_.resize(class_of_state_.size() * kinds);
+    destroys_.resize(choice_.size());
   }
   const GpuState& state = fleet_->states()[number];
   const GpuView gpu{fleet_->graph(state), state};
@@ -80,8 +82,10 @@ PlacementIndex::ClassId PlacementIndex::learn(StateNumber number) {
   for (std::size_t kind = 0; kind < kinds; ++kind) {
     const auto best = best_on(gpu, kinds_[kind][state.kind], policy_);
     if (!best) continue;
-    choice_[number * kinds + kind] = {fleet_->destroys(state, best->placement), best->placement,
-                                      state.idle.contains(best->placement)};
+    const std::size_t cell = number * kinds + kind;
+    choice_[cell] = best->placement;
+    if (state.idle.contains(best->placement)) choice_[cell] |= reuses;
+    destroys_[cell] = fleet_->destroys(state, best->placement);
     ranks[kind] = best->rank.across;
   }
   if (class_count_ == no_class && !known_classes_.contains(ranks)) {
@@ -244,27 +248,26 @@ void PlacementIndex::follow(GpuId id) {
   if (method_ == Method::vector_scan && !orders_stale_) write_levels(gpu, after);
 }
 
+// What follows is done for each change, and what a GPU's class comes to is as good as random: a
+// branch would be guessed wrong every other time. So bits are set and cleared by arithmetic.
+
 void PlacementIndex::set_occupied(ClassId row, bool occupied) {
   if (orders_stale_) return;
   const std::uint16_t* places = place_.data() + row * kinds_.size();
+  std::uint64_t nowhere = 0;  // for kinds that do not fit
   for (std::size_t kind = 0; kind < kinds_.size(); ++kind) {
-    if (places[kind] == no_place) continue;
-    std::uint64_t& word = orders_[kind].occupied[places[kind] / 64];
-    const std::uint64_t bit = std::uint64_t{1} << places[kind] % 64;
-    word = occupied ? word | bit : word & ~bit;
+    const bool fits = places[kind] != no_place;
+    const std::size_t at = fits ? places[kind] : 0;
+    std::uint64_t* const word = fits ? &orders_[kind].occupied[at / 64] : &nowhere;
+    *word = (*word & ~(std::uint64_t{1} << at % 64)) | std::uint64_t{occupied} << at % 64;
   }
 }
 
 void PlacementIndex::enter(ClassId row, std::uint32_t gpu) {
   std::uint64_t* bits = words(row);
   std::size_t at = gpu / block;
-  for (std::size_t layer = 0; layer < layers_; ++layer) {
-    std::uint64_t& word = bits[layer_[layer] + at / 64];
-    const bool was_empty = word == 0;
-    word |= std::uint64_t{1} << at % 64;
-    if (!was_empty) break;
-    at /= 64;
-  }
+  for (std::size_t layer = 0; layer < layers_; ++layer, at /= 64)
+    bits[layer_[layer] + at / 64] |= std::uint64_t{1} << at % 64;
   if (first_[row] == no_gpu) set_occupied(row, true);
   first_[row] = std::min(first_[row], gpu);
 }
@@ -272,14 +275,12 @@ void PlacementIndex::enter(ClassId row, std::uint32_t gpu) {
 void PlacementIndex::leave(ClassId row, std::uint32_t gpu) {
   std::size_t at = gpu / block;
   const std::uint32_t other = first_in_block(row, at);
-  if (other == no_gpu) {
-    std::uint64_t* bits = words(row);
-    for (std::size_t layer = 0; layer < layers_; ++layer) {
-      std::uint64_t& word = bits[layer_[layer] + at / 64];
-      word &= ~(std::uint64_t{1} << at % 64);
-      if (word != 0) break;
-      at /= 64;
-    }
+  std::uint64_t* bits = words(row);
+  std::uint64_t gone = std::uint64_t{other == no_gpu};  // the block's bit, then its word's
+  for (std::size_t layer = 0; layer < layers_; ++layer, at /= 64) {
+    std::uint64_t& word = bits[layer_[layer] + at / 64];
+    word &= ~(gone << at % 64);
+    gone &= std::uint64_t{word == 0};
   }
   if (first_[row] != gpu) return;
   first_[row] = other != no_gpu ? other : next_after(row, gpu);
@@ -393,8 +394,11 @@ std::optional<Decision> PlacementIndex::decide(RequestId request) {
                             : method_ == Method::vector_scan ? find_by_vector_scan(kind)
                                                              : find_by_scalar_scan(kind);
   if (gpu == no_gpu) return std::nullopt;
-  const Choice& choice = choice_[fleet_->number(static_cast<GpuId>(gpu)) * kinds_.size() + kind];
-  return Decision{static_cast<GpuId>(gpu), choice.placement, choice.reuse, choice.destroys};
+  const std::size_t cell = fleet_->number(static_cast<GpuId>(gpu)) * kinds_.size() + kind;
+  const Choice choice = choice_[cell];
+  const bool reuse = (choice & reuses) != 0;
+  return Decision{static_cast<GpuId>(gpu), static_cast<PlacementId>(choice & ~reuses), reuse,
+                  reuse ? PlacementSet() : destroys_[cell]};
 }
 
 }  // namespace cleave

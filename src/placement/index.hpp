@@ -67,12 +67,12 @@ class PlacementIndex {
   static constexpr std::size_t most_pending =
       64;  // so that many changes without a decision need no memory
 
-  /// What a kind of request comes to on a GPU in one state; worked out once a state.
-  struct Choice {
-    PlacementSet destroys;
-    PlacementId placement = 0;
-    bool reuse = false;
-  };
+  /// What a kind of request comes to on a GPU in one state, worked out once a state: the placement,
+  /// and a bit for one that stands there already. A byte, so that those of all states that occur
+  /// stay in the processor's cache; what a new instance destroys lies apart.
+  using Choice = std::uint8_t;
+  static constexpr Choice reuses = 0x80;
+  static_assert(PlacementSet::most <= reuses);
 
   /// The classes in the order in which one kind of request prefers them.
   struct Order {
@@ -126,7 +126,8 @@ class PlacementIndex {
   // States and classes. A class is the list of its ranks, one a kind; an empty one does not fit.
   using AcrossRank = std::optional<std::array<std::int32_t, 5>>;
   std::vector<ClassId> class_of_state_;
-  std::vector<Choice> choice_;  // by state and kind; meaningful where the kind fits
+  std::vector<Choice> choice_;          // by state and kind; meaningful where the kind fits
+  std::vector<PlacementSet> destroys_;  // likewise
   std::map<std::vector<AcrossRank>, ClassId> known_classes_;
   std::vector<const std::vector<AcrossRank>*> ranks_of_class_;
   std::size_t class_count_ = 0;

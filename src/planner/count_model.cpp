@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <span>
 
 #include "planner/optimal.hpp"
 
@@ -101,48 +103,69 @@ class Builder {
     join_family(number, gpus, patterns);
   }
 
-  /// Everything that the programme sees of a pattern.
-  [[nodiscard]] std::vector<std::int64_t> signature(const GpuClass& gpus, const Pattern& p) const {
-    std::vector<std::int64_t> text = {static_cast<std::int64_t>(p.slots.bits()),
-                                      p.cost.used,
-                                      p.cost.waste,
-                                      p.cost.chosen_again,
-                                      p.cost.moved,
-                                      p.cost.repartitioned,
-                                      p.cost.moves,
-                                      p.cost.moved_mib};
-    for (const TypeIndex type : displaced(gpus, p.kept)) text.push_back(type);
+  /// Everything that the programme sees of the patterns of a class, a row of numbers for each.
+  struct Signatures {
+    std::size_t width = 0;
+    std::vector<std::int64_t> numbers;
+    [[nodiscard]] std::span<const std::int64_t> row(std::size_t pattern) const {
+      return std::span(numbers).subspan(pattern * width, width);
+    }
+  };
+
+  [[nodiscard]] Signatures signatures(const GpuClass& gpus,
+                                      const std::vector<Pattern>& patterns) const {
+    Signatures text{8 + gpus.items.size(), {}};
+    text.numbers.reserve(patterns.size() * text.width);
+    std::vector<TypeIndex> types;  // those of the pattern before, as of most others
+    std::optional<std::uint8_t> types_of;
+    for (const Pattern& p : patterns) {
+      for (const std::int64_t number :
+           {static_cast<std::int64_t>(p.slots.bits()), std::int64_t{p.cost.used},
+            std::int64_t{p.cost.waste}, std::int64_t{p.cost.chosen_again},
+            std::int64_t{p.cost.moved}, std::int64_t{p.cost.repartitioned},
+            std::int64_t{p.cost.moves}, p.cost.moved_mib})
+        text.numbers.push_back(number);
+      if (gpus.items.empty()) continue;
+      if (types_of != p.kept) types = displaced(gpus, p.kept);
+      types_of = p.kept;
+      text.numbers.insert(text.numbers.end(), types.begin(), types.end());
+      // Fewer types come before more.
+      text.numbers.resize((text.numbers.size() + text.width - 1) / text.width * text.width, -1);
+    }
     return text;
   }
 
   void join_family(std::uint32_t number, const GpuClass& gpus,
                    const std::vector<Pattern>& patterns) {
-    std::vector<std::pair<std::vector<std::int64_t>, std::size_t>> sorted;
-    for (std::size_t i = 0; i < patterns.size(); ++i)
-      sorted.emplace_back(signature(gpus, patterns[i]), i);
-    std::ranges::sort(sorted);
+    const Signatures text = signatures(gpus, patterns);
+    std::vector<std::size_t> sorted(patterns.size());
+    for (std::size_t i = 0; i < sorted.size(); ++i) sorted[i] = i;
+    std::ranges::stable_sort(sorted, [&](std::size_t a, std::size_t b) {
+      return std::ranges::lexicographical_compare(text.row(a), text.row(b));
+    });
     std::vector<std::int64_t> key = {gpus.kind, gpus.acceptance, gpus.node};
     // Replicas are kept apart class by class.
     if (takes_grouped(gpus)) key.push_back(number);
-    for (const auto& [text, i] : sorted) {
-      key.push_back(-1);
-      key.insert(key.end(), text.begin(), text.end());
+    key.reserve(key.size() + sorted.size() * text.width + 1);
+    key.push_back(static_cast<std::int64_t>(text.width));
+    for (const std::size_t i : sorted) {
+      const auto row = text.row(i);
+      key.insert(key.end(), row.begin(), row.end());
     }
     const auto [found, fresh] = family_of_.try_emplace(std::move(key), model_.families.size());
     if (fresh) {
       Family family;
-      for (const auto& [text, i] : sorted)
+      first_.emplace_back();
+      for (const std::size_t i : sorted) {
         family.choices.push_back({patterns[i].slots, patterns[i].cost, {}, -1});
+        first_.back().push_back(patterns[i]);
+      }
       model_.families.push_back(std::move(family));
     }
     Family& family = model_.families[found->second];
     family.members.push_back(number);
     for (std::size_t k = 0; k < sorted.size(); ++k)
-      family.choices[k].kept.push_back(patterns[sorted[k].second].kept);
-    if (fresh) {
-      first_.emplace_back();
-      for (const auto& [text, i] : sorted) first_.back().push_back(patterns[i]);
-    }
+      family.choices[k].kept.push_back(patterns[sorted[k]].kept);
   }
 
   [[nodiscard]] bool takes_grouped(const GpuClass& gpus) const {

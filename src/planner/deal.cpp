@@ -137,6 +137,8 @@ class Dealer {
   void find_holders() {
     holders_.resize(model_.slots.size());
     used_.resize(dealt_.size());
+    const bool groups = !problem_.groups.empty();
+    if (model_.slots.empty() && !groups) return;
     for (std::size_t d = 0; d < dealt_.size(); ++d) {
       const Dealt& dealt = dealt_[d];
       const Family& family = model_.families[dealt.family];

@@ -1,6 +1,8 @@
 #include "planner/patterns.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <limits>
 #include <map>
 #include <set>
 #include <tuple>
@@ -154,39 +156,54 @@ Grouping group_gpus(const PlanProblem& problem, Fineness fineness) {
 
 PatternMaker::PatternMaker(const PlanProblem& problem, const Grouping& grouping, PatternOrder order)
     : problem_(problem), grouping_(grouping), order_(order) {
-  for (std::size_t kind = 0; kind < problem.graphs.size(); ++kind) {
-    const StateGraph& graph = *problem.graphs[kind];
-    const Geometry& geometry = graph.geometry();
-    const auto profiles = geometry.profile_list();
-    Model model;
-    model.profiles = profiles.size();
-    for (PlacementId id = 0; id < geometry.size(); ++id) {
-      const auto found = std::ranges::find(profiles, geometry[id].profile);
-      model.profile_of.push_back(static_cast<std::size_t>(found - profiles.begin()));
-      model.waste.push_back(waste(geometry, id).slices());
-    }
-    model.requests.resize(model.profiles);
-    for (std::uint32_t r = 0; r < problem.requests.size(); ++r)
-      for (const PlacementId id : problem.requests[r].candidates[kind]) {
-        auto& list = model.requests[model.profile_of[id]];
-        if (list.empty() || list.back() != r) list.push_back(r);
-      }
-    std::map<ProfileCounts, std::uint16_t> contents;
-    for (int s = 0; s < graph.size(); ++s) {
-      ProfileCounts counts;
-      int wasted = 0;
-      for (const PlacementId id : graph.state(static_cast<StateId>(s))) {
-        counts.add(model.profile_of[id]);
-        wasted += model.waste[id];
-      }
-      const auto [found, fresh] =
-          contents.try_emplace(counts, static_cast<std::uint16_t>(contents.size()));
-      if (fresh) model.counts.push_back(counts);
-      model.content.push_back(found->second);
-      model.wasted.push_back(static_cast<std::int16_t>(wasted));
-    }
-    models_.push_back(std::move(model));
+  for (std::size_t kind = 0; kind < problem.graphs.size(); ++kind)
+    models_.push_back(model_of(problem, kind));
+}
+
+PatternMaker::Model PatternMaker::model_of(const PlanProblem& problem, std::size_t kind) {
+  const StateGraph& graph = *problem.graphs[kind];
+  const Geometry& geometry = graph.geometry();
+  const auto profiles = geometry.profile_list();
+  Model model;
+  model.profiles = profiles.size();
+  for (PlacementId id = 0; id < geometry.size(); ++id) {
+    const auto found = std::ranges::find(profiles, geometry[id].profile);
+    model.profile_of.push_back(static_cast<std::size_t>(found - profiles.begin()));
+    model.waste.push_back(waste(geometry, id).slices());
+    model.memory.push_back(geometry[id].profile->memory.value);
   }
+  model.requests.resize(model.profiles);
+  for (std::uint32_t r = 0; r < problem.requests.size(); ++r)
+    for (const PlacementId id : problem.requests[r].candidates[kind]) {
+      auto& list = model.requests[model.profile_of[id]];
+      if (list.empty() || list.back() != r) list.push_back(r);
+    }
+  std::map<ProfileCounts, std::uint16_t> contents;
+  for (int s = 0; s < graph.size(); ++s) {
+    ModelState state{graph.state(static_cast<StateId>(s)), 0, 0};
+    ProfileCounts counts;
+    for (const PlacementId id : state.layout) {
+      counts.add(model.profile_of[id]);
+      state.wasted = static_cast<std::int16_t>(state.wasted + model.waste[id]);
+    }
+    const auto [found, fresh] =
+        contents.try_emplace(counts, static_cast<std::uint16_t>(contents.size()));
+    if (fresh) {
+      model.counts.push_back(counts);
+      model.with_content.emplace_back();
+    }
+    state.content = found->second;
+    model.with_content[state.content].push_back(static_cast<StateId>(s));
+    model.states.push_back(state);
+  }
+  model.covered_by.resize(model.counts.size());
+  for (std::size_t a = 0; a < model.counts.size(); ++a) {
+    model.covered_by[a].push_back(static_cast<std::uint16_t>(a));
+    for (std::size_t b = 0; b < model.counts.size(); ++b)
+      if (a != b && model.counts[b].covers(model.counts[a]))
+        model.covered_by[a].push_back(static_cast<std::uint16_t>(b));
+  }
+  return model;
 }
 
 std::vector<TypeIndex> PatternMaker::takers(const GpuClass& gpus, std::size_t profile) const {
@@ -209,14 +226,26 @@ struct PatternMaker::View {
   PlacementSet existing;  // our instances that stand there now: idle, and those of items
   std::uint8_t keepable = 0, plain = 0;
   std::array<PlacementSet, 8> at;  // placement of each item, as a set
-  std::array<int, 8> memory{};     // memory slices of each item
   PlacementSet item_places;        // of the items that may be kept
+  PlacementSet plain_places;       // of the plain ones
+  PlacementSet displaces;          // a new instance here means that an existing one must go
+  int memory = 0;                  // memory slices of all items
 };
 
+void PatternMaker::set_plain(View& view, std::uint8_t plain) {
+  view.plain = plain;
+  view.plain_places = {};
+  for (unsigned left = plain; left != 0; left &= left - 1)
+    view.plain_places =
+        view.plain_places | view.at[static_cast<std::size_t>(std::countr_zero(left))];
+}
+
 PatternMaker::View PatternMaker::look(const GpuClass& gpus) const {
-  View view{
-      &gpus, &models_[gpus.kind], problem_.graphs[gpus.kind].get(), {}, gpus.idle, 0, 0, {}, {},
-      {}};
+  View view{};
+  view.gpus = &gpus;
+  view.model = &models_[gpus.kind];
+  view.graph = problem_.graphs[gpus.kind].get();
+  view.existing = gpus.idle;
   const Geometry& geometry = view.graph->geometry();
   std::vector<std::vector<TypeIndex>> by_profile;
   for (std::size_t p = 0; p < view.model->profiles; ++p) by_profile.push_back(takers(gpus, p));
@@ -226,37 +255,39 @@ PatternMaker::View PatternMaker::look(const GpuClass& gpus) const {
   for (std::size_t i = 0; i < gpus.items.size(); ++i) {
     const Item& item = gpus.items[i];
     view.at[i] = PlacementSet::of(item.placement);
-    view.memory[i] = geometry[item.placement].profile->memory.value;
+    view.memory += view.model->memory[item.placement];
     view.existing.insert(item.placement);
     if (!accepts.takes(item.type)) continue;
     view.keepable |= static_cast<std::uint8_t>(1U << i);
     view.item_places.insert(item.placement);
     const auto& others = by_profile[view.model->profile_of[item.placement]];
     if (others.size() == 1 && others[0] == item.type && grouping_.types[item.type].group == none)
-      view.plain |= static_cast<std::uint8_t>(1U << i);
+      set_plain(view, static_cast<std::uint8_t>(view.plain | 1U << i));
   }
+  view.displaces = geometry.blocked(view.existing);
   return view;
 }
 
-PatternCost PatternMaker::cost(const View& view, StateId state, std::uint8_t kept) const {
+PatternCost PatternMaker::cost(const View& view, const ModelState& state, std::uint8_t kept) const {
   const GpuClass& gpus = *view.gpus;
-  const PlacementSet layout = view.graph->state(state);
-  const PlacementSet extra = layout - gpus.fixed;
+  const PlacementSet extra = state.layout - gpus.fixed;
   PatternCost cost;
-  cost.used = layout.empty() ? 0 : 1;
-  cost.waste = view.model->wasted[state];
+  cost.used = state.layout.empty() ? 0 : 1;
+  cost.waste = state.wasted;
   cost.chosen_again = gpus.held_before && (gpus.fixed_work || !extra.empty()) ? 1 : 0;
-  PlacementSet fresh = extra;
-  for (std::size_t i = 0; i < gpus.items.size(); ++i) {
-    const bool plain = (view.plain >> i & 1U) != 0;
-    if (plain ? layout.meets(view.at[i]) : (kept >> i & 1U) != 0) continue;
-    cost.moved += view.memory[i];
-    ++cost.moves;
-    cost.moved_mib += gpus.items[i].moved_mib;
+  cost.repartitioned = (extra - view.existing).meets(view.displaces) ? 1 : 0;
+  PlacementSet stays = state.layout & view.plain_places;
+  for (unsigned left = kept; left != 0; left &= left - 1)
+    stays = stays | view.at[static_cast<std::size_t>(std::countr_zero(left))];
+  cost.moved = view.memory;
+  cost.moves = static_cast<std::int32_t>(gpus.items.size());
+  for (const PlacementId id : stays) {
+    cost.moved -= view.model->memory[id];
+    --cost.moves;
   }
-  fresh = fresh - view.existing;
-  if (!fresh.empty() && view.graph->geometry().blocked(fresh).meets(view.existing))
-    cost.repartitioned = 1;
+  if (order_.limits)
+    for (const Item& item : gpus.items)
+      if (!stays.contains(item.placement)) cost.moved_mib += item.moved_mib;
   return cost;
 }
 
@@ -301,80 +332,127 @@ bool same_group_twice(const PlanProblem& problem, const Grouping& grouping, cons
 }  // namespace
 
 /// The best pattern for each content and choice of kept items; with limits, every pattern that may
-/// matter.
-std::vector<Pattern> PatternMaker::all(const View& view) const {
+/// matter: a list for each such cell.
+struct PatternMaker::Offers {
+  std::size_t stride = 1;  // cells of one content
+  std::vector<std::int32_t> heads, next;
+  std::vector<Pattern> patterns;
+  std::vector<std::uint16_t> contents;  // of each pattern
+
+  [[nodiscard]] std::size_t cell(std::uint16_t content, std::uint8_t kept) const {
+    return content * stride + (stride == 1 ? 0 : kept);
+  }
+};
+
+void PatternMaker::offer(Offers& offers, std::uint16_t content, const Pattern& pattern) const {
+  std::int32_t& head = offers.heads[offers.cell(content, pattern.kept)];
+  for (std::int32_t i = head; i >= 0; i = offers.next[static_cast<std::size_t>(i)]) {
+    Pattern& other = offers.patterns[static_cast<std::size_t>(i)];
+    if (!order_.limits) {
+      if (better(pattern.cost, other.cost)) other.cost = pattern.cost;
+      return;
+    }
+    if (never_worse(other.cost, pattern.cost)) return;
+  }
+  offers.next.push_back(head);
+  head = static_cast<std::int32_t>(offers.patterns.size());
+  offers.patterns.push_back(pattern);
+  offers.contents.push_back(content);
+}
+
+/// The states that a class may end in, content by content. Where nothing is weighed and only waste
+/// and what moves differ between the states of one content, only those with the least waste matter.
+const std::vector<StateId>& PatternMaker::candidates(const View& view, bool optional) const {
+  const GpuClass& gpus = *view.gpus;
+  const PlacementSet allowed = view.open | view.item_places | gpus.fixed;
+  const bool all = optional || order_.limits || order_.weights != std::array<std::int64_t, 4>{};
+  const auto [found, fresh] = candidates_.try_emplace(
+      CandidateKey{gpus.kind, gpus.fixed.bits(), allowed.bits(), all}, std::vector<StateId>());
+  std::vector<StateId>& list = found->second;
+  if (!fresh) return list;
+  const Model& model = *view.model;
+  std::vector<std::int16_t> least(model.counts.size(), std::numeric_limits<std::int16_t>::max());
+  std::vector<std::size_t> rank(model.counts.size(), 0);  // of contents, by their first state
+  std::size_t ranks = 0;
+  for (std::size_t s = 0; s < model.states.size(); ++s) {
+    const ModelState& state = model.states[s];
+    if (!(gpus.fixed - state.layout).empty() || !(state.layout - allowed).empty()) continue;
+    if (rank[state.content] == 0) rank[state.content] = ++ranks;
+    least[state.content] = std::min(least[state.content], state.wasted);
+    list.push_back(static_cast<StateId>(s));
+  }
+  if (all) return list;
+  std::erase_if(list,
+                [&](StateId s) { return model.states[s].wasted > least[model.states[s].content]; });
+  std::ranges::stable_sort(list, {}, [&](StateId s) { return rank[model.states[s].content]; });
+  return list;
+}
+
+PatternMaker::Offers PatternMaker::all(const View& view) const {
   const GpuClass& gpus = *view.gpus;
   const Model& model = *view.model;
   const auto optional = static_cast<std::uint8_t>(view.keepable & ~view.plain);
-  const std::size_t stride = optional == 0 ? 1 : 256;
-  std::vector<std::int32_t> heads(model.counts.size() * stride, -1);
-  std::vector<std::int32_t> next;
-  std::vector<Pattern> patterns;
-  const auto offer = [&](std::size_t cell, const Pattern& pattern) {
-    for (std::int32_t i = heads[cell]; i >= 0; i = next[static_cast<std::size_t>(i)]) {
-      Pattern& other = patterns[static_cast<std::size_t>(i)];
-      if (!order_.limits) {
-        if (better(pattern.cost, other.cost)) other = pattern;
-        return;
-      }
-      if (never_worse(other.cost, pattern.cost)) return;
-    }
-    next.push_back(heads[cell]);
-    heads[cell] = static_cast<std::int32_t>(patterns.size());
-    patterns.push_back(pattern);
-  };
+  Offers offers;
+  offers.stride = optional == 0 ? 1 : 256;
+  offers.heads.assign(model.counts.size() * offers.stride, -1);
+  offers.patterns.reserve(model.counts.size());
+  offers.next.reserve(model.counts.size());
+  offers.contents.reserve(model.counts.size());
   ProfileCounts fixed;
   for (const PlacementId id : gpus.fixed) fixed.add(model.profile_of[id]);
-  const PlacementSet allowed = view.open | view.item_places | gpus.fixed;
-  for (int s = 0; s < view.graph->size(); ++s) {
-    const auto state = static_cast<StateId>(s);
-    const PlacementSet layout = view.graph->state(state);
-    if (!(gpus.fixed - layout).empty() || !(layout - allowed).empty()) continue;
+  for (const StateId number : candidates(view, optional != 0)) {
+    const ModelState& state = model.states[number];
     std::uint8_t present = 0;
-    for (std::size_t i = 0; i < gpus.items.size(); ++i)
-      if (layout.meets(view.at[i]) && (optional >> i & 1U) != 0)
-        present |= static_cast<std::uint8_t>(1U << i);
+    for (unsigned left = optional; left != 0; left &= left - 1)
+      if (state.layout.meets(view.at[static_cast<std::size_t>(std::countr_zero(left))]))
+        present |= static_cast<std::uint8_t>(left & -left);
     for (std::uint8_t kept = present;; kept = static_cast<std::uint8_t>((kept - 1) & present)) {
-      PlacementSet pooled = layout - gpus.fixed;
-      for (std::size_t i = 0; i < gpus.items.size(); ++i)
-        if ((kept >> i & 1U) != 0) pooled = pooled - view.at[i];
-      if ((pooled - view.open).empty() && !same_group_twice(problem_, grouping_, gpus, kept)) {
-        Pattern pattern;
-        pattern.kept = kept;
-        for (const PlacementId id : pooled) pattern.slots.add(model.profile_of[id]);
+      PlacementSet pooled = state.layout - gpus.fixed;
+      Pattern pattern{model.counts[state.content].without(fixed), kept, {}};
+      for (unsigned left = kept; left != 0; left &= left - 1) {
+        const auto item = static_cast<std::size_t>(std::countr_zero(left));
+        pooled = pooled - view.at[item];
+        pattern.slots.remove(model.profile_of[gpus.items[item].placement]);
+      }
+      if ((pooled - view.open).empty() &&
+          (kept == 0 || !same_group_twice(problem_, grouping_, gpus, kept))) {
         pattern.cost = cost(view, state, kept);
-        offer(model.content[state] * stride + (stride == 1 ? 0 : kept), pattern);
+        offer(offers, state.content, pattern);
       }
       if (kept == 0) break;
     }
   }
-  return patterns;
+  return offers;
 }
 
-void PatternMaker::prune(std::vector<Pattern>& patterns) const {
-  std::vector<bool> dropped(patterns.size(), false);
-  for (std::size_t a = 0; a < patterns.size(); ++a)
-    for (std::size_t b = 0; b < patterns.size() && !dropped[a]; ++b) {
-      if (a == b || dropped[b] || patterns[a].kept != patterns[b].kept) continue;
-      if (patterns[b].slots.covers(patterns[a].slots) &&
-          never_worse(patterns[b].cost, patterns[a].cost))
-        dropped[a] = true;
-    }
-  std::size_t at = 0;
-  std::erase_if(patterns, [&](const Pattern&) { return dropped[at++]; });
+/// Those that no other with the same kept items surpasses or equals in every respect.
+std::vector<Pattern> PatternMaker::pruned(const View& view, const Offers& offers) const {
+  const auto surpassed = [&](std::size_t number) {
+    const Pattern& pattern = offers.patterns[number];
+    for (const std::uint16_t content : view.model->covered_by[offers.contents[number]])
+      for (std::int32_t i = offers.heads[offers.cell(content, pattern.kept)]; i >= 0;
+           i = offers.next[static_cast<std::size_t>(i)]) {
+        const auto other = static_cast<std::size_t>(i);
+        if (other != number && never_worse(offers.patterns[other].cost, pattern.cost)) return true;
+      }
+    return false;
+  };
+  std::vector<Pattern> left;
+  left.reserve(offers.patterns.size());
+  for (std::size_t i = 0; i < offers.patterns.size(); ++i)
+    if (!surpassed(i)) left.push_back(offers.patterns[i]);
+  return left;
 }
 
 ClassPatterns PatternMaker::make(const GpuClass& gpus) const {
   const View view = look(gpus);
-  ClassPatterns result{view.plain, all(view)};
-  prune(result.patterns);
-  return result;
+  return {view.plain, pruned(view, all(view))};
 }
 
 StateId PatternMaker::layout(const GpuClass& gpus, std::uint8_t plain, ProfileCounts slots,
                              std::uint8_t kept, const PatternCost& within) const {
   View view = look(gpus);
-  view.plain = plain;
+  set_plain(view, plain);
   const Model& model = *view.model;
   ProfileCounts content = slots;
   PlacementSet needed = gpus.fixed;
@@ -386,13 +464,12 @@ StateId PatternMaker::layout(const GpuClass& gpus, std::uint8_t plain, ProfileCo
     }
   const auto found = std::ranges::find(model.counts, content);
   if (found == model.counts.end()) return no_state;
-  const auto wanted = static_cast<std::uint16_t>(found - model.counts.begin());
   StateId best = no_state;
   PatternCost least;
-  for (int s = 0; s < view.graph->size(); ++s) {
-    const auto state = static_cast<StateId>(s);
-    if (model.content[state] != wanted || !(needed - view.graph->state(state)).empty()) continue;
-    const PatternCost here = cost(view, state, kept);
+  for (const StateId state :
+       model.with_content[static_cast<std::size_t>(found - model.counts.begin())]) {
+    if (!(needed - model.states[state].layout).empty()) continue;
+    const PatternCost here = cost(view, model.states[state], kept);
     if (order_.limits && !never_worse(here, within)) continue;
     const bool equal = best != no_state && !better(here, least) && !better(least, here);
     if (best == no_state || better(here, least) ||

@@ -7,6 +7,8 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
+#include <tuple>
 #include <vector>
 
 #include "planner/metrics.hpp"
@@ -79,6 +81,12 @@ class ProfileCounts {
   }
   void add(std::size_t profile) { bits_ += std::uint64_t{1} << 4 * profile; }
   void remove(std::size_t profile) { bits_ -= std::uint64_t{1} << 4 * profile; }
+  /// Without instances that are among them.
+  [[nodiscard]] ProfileCounts without(ProfileCounts part) const {
+    ProfileCounts rest;
+    rest.bits_ = bits_ - part.bits_;
+    return rest;
+  }
   [[nodiscard]] std::uint64_t bits() const { return bits_; }
   /// At least as many of each profile.
   [[nodiscard]] bool covers(ProfileCounts other) const {
@@ -144,29 +152,46 @@ class PatternMaker {
   [[nodiscard]] std::size_t profiles(std::size_t kind) const { return models_[kind].profiles; }
 
  private:
+  /// A state of the model's graph, with what every class asks of it, side by side.
+  struct ModelState {
+    PlacementSet layout;
+    std::uint16_t content = 0;  // index into Model::counts
+    std::int16_t wasted = 0;
+  };
   /// What depends on the GPU model alone.
   struct Model {
     std::vector<std::size_t> profile_of;  // of each placement
     std::size_t profiles = 0;
-    std::vector<int> waste;  // of each placement
+    std::vector<int> waste, memory;  // of each placement; memory in slices
     /// For each profile, the requests it satisfies.
     std::vector<std::vector<std::uint32_t>> requests;
-    std::vector<ProfileCounts> counts;   // the different contents of states
-    std::vector<std::uint16_t> content;  // of each state, an index into counts
-    std::vector<std::int16_t> wasted;    // of each state
+    std::vector<ProfileCounts> counts;  // the different contents of states
+    /// For each content, those that have at least as many of each profile, itself first.
+    std::vector<std::vector<std::uint16_t>> covered_by;
+    std::vector<ModelState> states;                  // by StateId
+    std::vector<std::vector<StateId>> with_content;  // ascending
   };
   struct View;
+  struct Offers;
+  static void set_plain(View& view, std::uint8_t plain);
+  [[nodiscard]] static Model model_of(const PlanProblem& problem, std::size_t kind);
   [[nodiscard]] View look(const GpuClass& gpus) const;
-  [[nodiscard]] PatternCost cost(const View& view, StateId state, std::uint8_t kept) const;
+  [[nodiscard]] PatternCost cost(const View& view, const ModelState& state,
+                                 std::uint8_t kept) const;
   [[nodiscard]] bool better(const PatternCost& a, const PatternCost& b) const;
   [[nodiscard]] bool never_worse(const PatternCost& a, const PatternCost& b) const;
-  [[nodiscard]] std::vector<Pattern> all(const View& view) const;
-  void prune(std::vector<Pattern>& patterns) const;
+  [[nodiscard]] const std::vector<StateId>& candidates(const View& view, bool optional) const;
+  void offer(Offers& offers, std::uint16_t content, const Pattern& pattern) const;
+  [[nodiscard]] Offers all(const View& view) const;
+  [[nodiscard]] std::vector<Pattern> pruned(const View& view, const Offers& offers) const;
 
   const PlanProblem& problem_;
   const Grouping& grouping_;
   PatternOrder order_;
   std::vector<Model> models_;
+  /// States that matter to classes with the same fixed instances and the same allowed ones.
+  using CandidateKey = std::tuple<std::uint16_t, std::uint32_t, std::uint32_t, bool>;
+  mutable std::map<CandidateKey, std::vector<StateId>> candidates_;
 };
 
 }  // namespace cleave

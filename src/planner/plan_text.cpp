@@ -1,7 +1,6 @@
 #include "planner/plan_text.hpp"
 
 #include <algorithm>
-#include <iterator>
 
 #include "base/format.hpp"
 #include "base/json.hpp"
@@ -13,12 +12,17 @@ namespace cleave {
 
 namespace {
 
-/// As a JSON string. Nearly all names need no escape.
-std::string json_string(std::string_view text) {
+/// Appends the text as a JSON string. Nearly all names need no escape.
+void append_json(std::string& out, std::string_view text) {
   const bool simple = std::ranges::all_of(
       text, [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; });
-  if (simple) return fmt::format("\"{}\"", text);
-  return Json(std::string(text)).dump(-1, ' ', false, Json::error_handler_t::replace);
+  if (simple) {
+    out += '"';
+    out += text;
+    out += '"';
+  } else {
+    out += Json(std::string(text)).dump(-1, ' ', false, Json::error_handler_t::replace);
+  }
 }
 
 Json objective_json(const Plan& plan) {
@@ -96,14 +100,17 @@ std::string fingerprint(const PlanProblem& problem) {
     for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
     hash = (hash ^ 0xff) * 0x100000001b3;  // no byte of UTF-8: ends a text
   };
-  const auto number = [&](std::uint64_t value) { bytes(fmt::format("{}", value)); };
+  const auto number = [&](std::uint64_t value) {
+    const fmt::format_int text(value);
+    bytes({text.data(), text.size()});
+  };
   for (std::size_t gpu = 0; gpu < problem.gpus.size(); ++gpu) {
     const PlanGpu& entry = problem.gpus[gpu];
     const Geometry& geometry = problem.graphs[entry.kind]->geometry();
     bytes(entry.name);
     bytes(geometry.model().key);
-    bytes(layout_text(geometry, entry.walls));
-    bytes(layout_text(geometry, entry.idle));
+    for (const PlacementSet instances : {entry.walls, entry.idle})
+      bytes(instances.empty() ? "" : layout_text(geometry, instances));
     for (const WorkloadIndex i : problem.running_on(static_cast<GpuId>(gpu))) {
       const PlanWorkload& work = problem.workloads[i];
       bytes(work.name);
@@ -115,65 +122,127 @@ std::string fingerprint(const PlanProblem& problem) {
   return fmt::format("{:016x}", hash);
 }
 
-std::string plan_text(const PlanProblem& problem, const Plan& plan) {
-  fmt::memory_buffer out;
-  const auto write = [&]<class... Parts>(fmt::format_string<Parts...> format, Parts&&... parts) {
-    fmt::format_to(std::back_inserter(out), format, std::forward<Parts>(parts)...);
-  };
-  write("{{\n{},\n  \"placements\": [",
-        members({{"problem", plan.method == "given" ? "migrate" : name(problem.kind)},
-                 {"fleet", fingerprint(problem)},
-                 {"method", plan.method},
-                 {"status", name(plan.status)},
-                 {"objective", objective_json(plan)},
-                 {"values", values_json(problem, plan)}}));
-  std::vector<std::string> gpus;
-  for (const PlanGpu& gpu : problem.gpus) gpus.push_back(json_string(gpu.name));
-  bool first = true;
-  for (WorkloadIndex i = 0; i < plan.goal.size(); ++i) {
-    if (!plan.goal[i]) continue;
-    const PlanWorkload& work = problem.workloads[i];
-    const Seat seat = *plan.goal[i];
-    const Placement& where = problem.placement(seat);
-    write(
-        "{}\n    {{\"workload\": {}, \"gpu\": {}, \"profile\": \"{}\", \"start\": {}, \"action\": "
-        "\"{}\"}}",
-        first ? "" : ",", json_string(work.name), gpus[index(seat.gpu)], where.profile->name,
-        where.start, name(action_of(work, seat)));
-    first = false;
-  }
-  write("{}],\n  \"pending\": [", first ? "" : "\n  ");
-  for (std::size_t i = 0; i < plan.pending.size(); ++i) {
-    const Pending& pending = plan.pending[i];
-    write("{}\n    {{\"workload\": {}, \"memory_slices\": {}, \"reason\": {}}}", i == 0 ? "" : ",",
-          json_string(problem.workloads[pending.workload].name),
-          problem.size(pending.workload).value, json_string(pending.reason));
-  }
-  write("{}],\n  \"waves\": [", plan.pending.empty() ? "" : "\n  ");
-  for (std::size_t w = 0; w < plan.moves.waves.size(); ++w) {
-    write("{}\n    [", w == 0 ? "" : ",");
-    bool first_step = true;
-    for (const Step& step : plan.moves.waves[w]) {
-      const Placement& where = problem.placement(step.seat);
-      write("{}\n      {{\"op\": \"{}\", \"gpu\": {}, \"profile\": \"{}\", \"start\": {}",
-            first_step ? "" : ",", name(step.op), gpus[index(step.seat.gpu)], where.profile->name,
-            where.start);
-      if (step.workload != none)
-        write(", \"workload\": {}", json_string(problem.workloads[step.workload].name));
-      write("}}");
-      first_step = false;
+namespace {
+
+/// The lists of a plan, which are as long as the fleet is large: appended piece by piece, since to
+/// interpret a format for each entry takes longer than to find the plan.
+class Lists {
+ public:
+  Lists(const PlanProblem& problem, std::string& out) : problem_(problem), out_(out) {
+    for (const PlanGpu& gpu : problem.gpus) {
+      gpu_at_.push_back(gpus_.size());
+      append_json(gpus_, gpu.name);
     }
-    write("]");
+    gpu_at_.push_back(gpus_.size());
   }
-  write("{}],\n{}\n}}\n", plan.moves.waves.empty() ? "" : "\n  ",
-        members({{"waves_bound", plan.moves.waves_bound},
-                 {"disruptive", disruptive_json(problem, plan.moves)},
-                 {"temporary_moves", plan.moves.temporary},
-                 {"cost", cost_json(cost_of(problem, plan.moves.waves))},
-                 {"metrics", metrics_json(plan.then)},
-                 {"metrics_now", metrics_json(plan.now)},
-                 {"future_room", plan.future_room}}));
-  return fmt::to_string(out);
+
+  /// About how long the lists become: names of every length, but each about as long as the others.
+  [[nodiscard]] std::size_t estimate(const Plan& plan) const {
+    std::size_t entries = plan.goal.size() + 2 * plan.pending.size();
+    for (const Wave& wave : plan.moves.waves) entries += wave.size();
+    const std::size_t name = gpus_.size() / std::max<std::size_t>(1, problem_.gpus.size());
+    return entries * (100 + name);
+  }
+
+  void placements(const Goal& goal) {
+    bool first = true;
+    for (WorkloadIndex i = 0; i < goal.size(); ++i) {
+      if (!goal[i]) continue;
+      const PlanWorkload& work = problem_.workloads[i];
+      add(first ? "\n    {\"workload\": " : ",\n    {\"workload\": ");
+      append_json(out_, work.name);
+      add(", \"gpu\": ");
+      seat(*goal[i]);
+      add(", \"action\": \"");
+      add(name(action_of(work, *goal[i])));
+      add("\"}");
+      first = false;
+    }
+    if (!first) add("\n  ");
+  }
+
+  void pending(const std::vector<Pending>& pending) {
+    bool first = true;
+    for (const Pending& one : pending) {
+      add(first ? "\n    {\"workload\": " : ",\n    {\"workload\": ");
+      append_json(out_, problem_.workloads[one.workload].name);
+      add(", \"memory_slices\": ");
+      number(problem_.size(one.workload).value);
+      add(", \"reason\": ");
+      append_json(out_, one.reason);
+      add("}");
+      first = false;
+    }
+    if (!first) add("\n  ");
+  }
+
+  void wave(const Wave& wave) {
+    bool first = true;
+    for (const Step& step : wave) {
+      add(first ? "\n      {\"op\": \"" : ",\n      {\"op\": \"");
+      add(name(step.op));
+      add("\", \"gpu\": ");
+      seat(step.seat);
+      if (step.workload != none) {
+        add(", \"workload\": ");
+        append_json(out_, problem_.workloads[step.workload].name);
+      }
+      add("}");
+      first = false;
+    }
+  }
+
+ private:
+  void add(std::string_view text) { out_ += text; }
+  void number(int value) { add(fmt::format_int(value).c_str()); }
+  void seat(Seat seat) {
+    const std::size_t gpu = index(seat.gpu);
+    add(std::string_view(gpus_).substr(gpu_at_[gpu], gpu_at_[gpu + 1] - gpu_at_[gpu]));
+    const Placement& where = problem_.placement(seat);
+    add(", \"profile\": \"");
+    add(where.profile->name);
+    add("\", \"start\": ");
+    number(where.start);
+  }
+
+  const PlanProblem& problem_;
+  std::string& out_;
+  std::string gpus_;                 // all names as JSON strings
+  std::vector<std::size_t> gpu_at_;  // where each begins, and the end
+};
+
+}  // namespace
+
+std::string plan_text(const PlanProblem& problem, const Plan& plan) {
+  std::string out = "{\n";
+  out += members({{"problem", plan.method == "given" ? "migrate" : name(problem.kind)},
+                  {"fleet", fingerprint(problem)},
+                  {"method", plan.method},
+                  {"status", name(plan.status)},
+                  {"objective", objective_json(plan)},
+                  {"values", values_json(problem, plan)}});
+  Lists lists(problem, out);
+  out.reserve(out.size() + lists.estimate(plan));
+  out += ",\n  \"placements\": [";
+  lists.placements(plan.goal);
+  out += "],\n  \"pending\": [";
+  lists.pending(plan.pending);
+  out += "],\n  \"waves\": [";
+  for (std::size_t w = 0; w < plan.moves.waves.size(); ++w) {
+    out += w == 0 ? "\n    [" : ",\n    [";
+    lists.wave(plan.moves.waves[w]);
+    out += "]";
+  }
+  out += plan.moves.waves.empty() ? "],\n" : "\n  ],\n";
+  out += members({{"waves_bound", plan.moves.waves_bound},
+                  {"disruptive", disruptive_json(problem, plan.moves)},
+                  {"temporary_moves", plan.moves.temporary},
+                  {"cost", cost_json(cost_of(problem, plan.moves.waves))},
+                  {"metrics", metrics_json(plan.then)},
+                  {"metrics_now", metrics_json(plan.now)},
+                  {"future_room", plan.future_room}});
+  out += "\n}\n";
+  return out;
 }
 
 }  // namespace cleave

@@ -103,24 +103,26 @@ class ProblemBuilder {
     PlanGpu& target = problem.gpus[gpu];
     const Geometry& geometry = file_.geometries[entry.geometry];
     // By start: the order in which people read a GPU, and in which methods take its work.
-    std::vector<std::size_t> order(entry.instances.size());
-    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-    std::ranges::sort(order, {},
+    order_.resize(entry.instances.size());
+    for (std::size_t i = 0; i < order_.size(); ++i) order_[i] = i;
+    std::ranges::sort(order_, {},
                       [&](std::size_t i) { return geometry[entry.instances[i].placement].start; });
-    for (const std::size_t i : order) {
+    for (const std::size_t i : order_) {
       const InstanceEntry& instance = entry.instances[i];
       if (!instance.owned || (!instance.workload && !instance.movable)) {
         target.walls.insert(instance.placement);
       } else if (!instance.workload) {
         target.idle.insert(instance.placement);
       } else {
-        add_running(gpu, instance, fmt::format("gpus[{}].instances[{}]", gpu, i));
+        add_running(gpu, i);
       }
     }
   }
 
-  void add_running(std::size_t gpu, const InstanceEntry& instance, const std::string& where) {
+  void add_running(std::size_t gpu, std::size_t number) {
     const GpuEntry& entry = file_.gpus[gpu];
+    const InstanceEntry& instance = entry.instances[number];
+    const auto where = [&] { return fmt::format("gpus[{}].instances[{}]", gpu, number); };
     const Profile& profile = *file_.geometries[entry.geometry][instance.placement].profile;
     PlanWorkload workload;
     workload.name = *instance.workload;
@@ -133,7 +135,7 @@ class ProblemBuilder {
     workload.rule = rule_of(instance.constraints, where);
     problem.running_[gpu].push_back(static_cast<WorkloadIndex>(problem.workloads.size()));
     problem.workloads.push_back(workload);
-    if (!instance.movable && problem.kind != ProblemKind::deploy) check_stays(where);
+    if (!instance.movable && problem.kind != ProblemKind::deploy) check_stays(where());
   }
 
   /// Work that cannot move and may not stay where it is leaves nothing to plan.
@@ -150,7 +152,7 @@ class ProblemBuilder {
 
   void add_waiting(std::size_t i) {
     const WaitingEntry& entry = file_.waiting[i];
-    const std::string where = fmt::format("waiting[{}]", i);
+    const auto where = [&] { return fmt::format("waiting[{}]", i); };
     PlanWorkload workload;
     workload.name = entry.workload;
     const auto* by_profile = std::get_if<ByProfile>(&entry.request.wanted);
@@ -158,7 +160,7 @@ class ProblemBuilder {
                            ? request_of(by_profile->profile)
                            : table_.intern(entry.request);
     if (!table_[workload.request].impossible.empty())
-      refuse(where, table_[workload.request].impossible);
+      refuse(where(), table_[workload.request].impossible);
     workload.rule = rule_of(entry.constraints, where);
     problem.workloads.push_back(workload);
   }
@@ -172,18 +174,19 @@ class ProblemBuilder {
     return id;
   }
 
-  std::uint32_t rule_of(const Constraints& constraints, const std::string& where) {
+  /// `where` says in words where the constraints stand, which few have.
+  std::uint32_t rule_of(const Constraints& constraints, const auto& where) {
     if (!constraints.pin && constraints.forbid.empty() && !constraints.group) return none;
     name_places();
     PlanRule rule;
     if (constraints.pin) {
-      const auto [gpu, node] = find_place(*constraints.pin, where + ".pin");
+      const auto [gpu, node] = find_place(*constraints.pin, where() + ".pin");
       rule.pin_gpu = gpu;
       rule.pin_node = node;
     }
     for (std::size_t i = 0; i < constraints.forbid.size(); ++i) {
       const auto [gpu, node] =
-          find_place(constraints.forbid[i], fmt::format("{}.forbid[{}]", where, i));
+          find_place(constraints.forbid[i], fmt::format("{}.forbid[{}]", where(), i));
       if (gpu != none) rule.forbidden_gpus.push_back(gpu);
       if (node != none) rule.forbidden_nodes.push_back(node);
     }
@@ -247,6 +250,7 @@ class ProblemBuilder {
   std::string place_;
   RequestTable table_;
   std::optional<Error> error_;
+  std::vector<std::size_t> order_;  // of the instances of one GPU
   std::unordered_map<std::string_view, RequestId> by_profile_;
   std::unordered_map<std::string_view, std::uint32_t> gpu_names_, node_names_;
   std::map<PlanRule, std::uint32_t> rules_;

@@ -20,7 +20,8 @@ class Replay {
       walls_.push_back(gpu.walls);
       exists_.push_back(gpu.walls | gpu.idle);
     }
-    seats_.resize(problem.workloads.size());
+    in_use_ = walls_;
+    seats_.assign(problem.workloads.size(), 0);
     for (WorkloadIndex i = 0; i < problem.workloads.size(); ++i)
       if (const auto& now = problem.workloads[i].now) {
         exists_[index(now->gpu)].insert(now->placement);
@@ -60,46 +61,42 @@ class Replay {
         if (held[id] == none || held[id] != step.workload) return "it does not run there";
         const PlanWorkload& work = problem_.workloads[step.workload];
         if (work.stays) return "it must stay where it is";
-        if (step.op == Op::drain && seats_[step.workload].size() < 2)
-          return "there is no replica of it";
+        if (step.op == Op::drain && seats_[step.workload] < 2) return "there is no replica of it";
         held[id] = none;
-        std::erase(seats_[step.workload], step.seat);
+        in_use_[index(step.seat.gpu)].erase(id);
+        --seats_[step.workload];
         return "";
       }
     }
     return "";
   }
 
-  [[nodiscard]] std::vector<PlacementSet> in_use() const {
-    std::vector<PlacementSet> sets = walls_;
-    for (std::size_t gpu = 0; gpu < held_.size(); ++gpu)
-      for (PlacementId id = 0; id < PlacementSet::most; ++id)
-        if (held_[gpu][id] != none) sets[gpu].insert(id);
-    return sets;
-  }
+  /// Walls and work on each GPU.
+  [[nodiscard]] const std::vector<PlacementSet>& in_use() const { return in_use_; }
 
   [[nodiscard]] bool ends_in(const Target& target) const {
     for (WorkloadIndex i = 0; i < seats_.size(); ++i) {
-      if (seats_[i].size() != (target.goal[i] ? 1U : 0U)) return false;
-      if (target.goal[i] && seats_[i].front() != *target.goal[i]) return false;
+      const auto& seat = target.goal[i];
+      if (seats_[i] != (seat ? 1 : 0)) return false;
+      if (seat && held_[index(seat->gpu)][seat->placement] != i) return false;
     }
-    const std::vector<PlacementSet> used = in_use();
-    for (std::size_t gpu = 0; gpu < used.size(); ++gpu)
-      if (exists_[gpu] - used[gpu] != target.idle[gpu]) return false;
+    for (std::size_t gpu = 0; gpu < in_use_.size(); ++gpu)
+      if (exists_[gpu] - in_use_[gpu] != target.idle[gpu]) return false;
     return true;
   }
 
  private:
   void take(Seat seat, WorkloadIndex workload) {
     held_[index(seat.gpu)][seat.placement] = workload;
-    seats_[workload].push_back(seat);
+    in_use_[index(seat.gpu)].insert(seat.placement);
+    ++seats_[workload];
   }
 
   const PlanProblem& problem_;
-  std::vector<PlacementSet> walls_, exists_;
+  std::vector<PlacementSet> walls_, exists_, in_use_;
   std::vector<std::array<WorkloadIndex, PlacementSet::most>>
-      held_;  // by placement: which workload runs there
-  std::vector<std::vector<Seat>> seats_;
+      held_;                // by placement: which workload runs there
+  std::vector<int> seats_;  // of each workload: one, or two while a replica takes over
 };
 
 }  // namespace

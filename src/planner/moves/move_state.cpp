@@ -254,11 +254,11 @@ void MoveState::set_place(std::size_t item, std::optional<Seat> to) {
 
 bool MoveState::end_wave() {
   if (changes_.empty()) return false;
-  Wave room, create, start, drain, destroy;
+  Wave room, create, start, drain, destroy, steps;
   for (const Change& change : changes_) {
     const WorkloadIndex workload = items_[change.item].workload;
     if (change.to) {
-      Wave steps;
+      steps.clear();
       make_room(*change.to, steps);
       for (Step& step : steps) {
         if (step.op == Op::create) step.workload = workload;

@@ -80,13 +80,19 @@ class Dependencies {
     stack_.clear();
     counter_ = 0;
     bool found = false;
-    for (std::size_t i = 0; i < count; ++i)
-      if (state_.open(i) && order_[i] == 0 && !leaves_now(i)) found |= visit(i);
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!state_.open(i) || order_[i] != 0 || leaves_now(i)) continue;
+      if (blockers_[i].empty()) {
+        order_[i] = low_[i] = ++counter_;  // a part of its own, which waits for nothing
+      } else {
+        found |= visit(i);
+      }
+    }
     return found;
   }
 
   bool visit(std::size_t root) {
-    std::vector<Frame> frames;
+    std::vector<Frame>& frames = frames_;
     const auto enter = [&](std::size_t item) {
       order_[item] = low_[item] = ++counter_;
       stack_.push_back(item);
@@ -178,6 +184,7 @@ class Dependencies {
   std::vector<int> order_, low_, level_;
   std::vector<bool> on_stack_;
   std::vector<std::size_t> stack_;
+  std::vector<Frame> frames_;  // of visit; empty between calls
   int counter_ = 0;
 };
 
