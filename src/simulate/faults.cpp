@@ -1,6 +1,7 @@
 #include "simulate/faults.hpp"
 
 #include "base/format.hpp"
+#include "base/human_time.hpp"
 #include "base/options.hpp"
 #include "base/text.hpp"
 #include "simulate/gpu_times.hpp"
@@ -9,19 +10,19 @@ namespace cleave {
 
 namespace {
 
-constexpr OptionRow rows[] = {
-    {"mtbf", "SECONDS", "", "mean time between two losses of one GPU"},
-    {"repair", "SECONDS", "3600", "mean time until a lost GPU returns"},
+constexpr OptionRow fault_rows[] = {
+    {"mtbf", "TIME", "", "mean time between two losses of one GPU"},
+    {"repair", "TIME", "1h", "mean time until a lost GPU returns"},
     {"job-failure", "SHARE", "0", "share of the jobs whose process fails"},
 };
 
-Result<Duration> positive_seconds(const std::string& text, const char* name) {
-  const auto number = parse_number(text);
-  auto duration = number ? duration_from_seconds(*number) : Result<Duration>{Duration::zero()};
-  if (!number || !duration || *duration <= Duration::zero())
-    return fail(ErrorKind::bad_usage, name, fmt::format("'{}' is not a time", shown(text)),
-                "give seconds, more than 0");
-  return duration;
+Result<Duration> time_of(const std::string& text, const char* name) {
+  const auto time = parse_human(text);
+  if (!time) return fail_at(name, time.error());
+  if (*time == Duration::zero())
+    return fail(ErrorKind::bad_usage, name, fmt::format("'{}' is no time at all", shown(text)),
+                "give more than 0, such as 30s, 1h30m or 2d");
+  return time;
 }
 
 }  // namespace
@@ -30,20 +31,20 @@ Result<FaultPlan> parse_faults(std::string_view text) {
   const std::string place = fmt::format("--faults {}", shown(text));
   const auto given = options_of(fmt::format("faults:{}", text), place);
   if (!given) return std::unexpected(given.error());
-  const auto options = complete(*given, rows, "--faults");
+  const auto options = complete(*given, fault_rows, "--faults");
   if (!options) return std::unexpected(options.error());
   FaultPlan plan;
   if (given->empty())
     return fail(ErrorKind::bad_usage, place, "nothing is said",
-                "write mtbf=SECONDS;repair=SECONDS;job-failure=SHARE");
+                "write mtbf=TIME;repair=TIME;job-failure=SHARE");
   if (given->contains("repair") && !given->contains("mtbf"))
-    return fail(ErrorKind::bad_usage, place, "repair belongs to mtbf", "give mtbf=SECONDS too");
+    return fail(ErrorKind::bad_usage, place, "repair belongs to mtbf", "give mtbf=TIME too");
   if (const std::string& mtbf = options->at("mtbf"); !mtbf.empty()) {
-    const auto time = positive_seconds(mtbf, "mtbf");
+    const auto time = time_of(mtbf, "mtbf");
     if (!time) return fail_at(place, time.error());
     plan.between_losses = *time;
   }
-  const auto repair = positive_seconds(options->at("repair"), "repair");
+  const auto repair = time_of(options->at("repair"), "repair");
   if (!repair) return fail_at(place, repair.error());
   plan.repair = *repair;
   OptionReader in(*options);

@@ -34,7 +34,7 @@ struct FaultPlan {
   }
 };
 
-/// "mtbf=SECONDS;repair=SECONDS;job-failure=SHARE", each optional.
+/// "mtbf=TIME;repair=TIME;job-failure=SHARE", each optional.
 [[nodiscard]] Result<FaultPlan> parse_faults(std::string_view text);
 /// "NAME@FROM-UNTIL" in seconds; the GPU by its name in the fleet.
 [[nodiscard]] Result<Outage> parse_outage(std::string_view text, const FleetFile& fleet);

@@ -6,6 +6,7 @@
 #include "base/csv.hpp"
 #include "base/format.hpp"
 #include "base/text.hpp"
+#include "simulate/traces/trace_details.hpp"
 #include "simulate/traces/trace_rows.hpp"
 
 namespace cleave {
@@ -13,18 +14,18 @@ namespace cleave {
 namespace {
 
 struct Pod {
-  std::string name;
+  std::string name, application;
   std::int64_t gpus = 0, thousandths = 0;
   double created = 0;
   std::optional<double> scheduled, deleted;
 };
 
 /// The columns that are needed.
-struct Columns {
+struct PodColumns {
   std::size_t name, num_gpu, gpu_milli, creation, deletion, scheduled;
 };
 
-Result<Pod> read_pod(const std::vector<std::string>& row, const Columns& columns,
+Result<Pod> read_pod(const std::vector<std::string>& row, const PodColumns& columns,
                      const std::string& place) {
   Cells cells(place);
   Pod pod;
@@ -69,7 +70,7 @@ Result<Workload> read_alibaba2023(std::string_view text, const std::string& plac
                                   const TraceOptions& options) {
   auto csv = CsvReader::open(text, place);
   if (!csv) return std::unexpected(csv.error());
-  Columns columns{};
+  PodColumns columns{};
   const auto found =
       find_columns(*csv,
                    {{"name", &columns.name},
@@ -80,6 +81,8 @@ Result<Workload> read_alibaba2023(std::string_view text, const std::string& plac
                     {"scheduled_time", &columns.scheduled}},
                    "a pod list with times is needed, such as openb_pod_list_default.csv");
   if (!found) return std::unexpected(found.error());
+  const auto naming = NamingColumns::of(options, {}, column_finder(*csv), place);
+  if (!naming) return std::unexpected(naming.error());
 
   Workload workload;
   std::vector<Pod> pods;
@@ -92,6 +95,7 @@ Result<Workload> read_alibaba2023(std::string_view text, const std::string& plac
       [&]() -> Result<void> {
         auto pod = read_pod(row, columns, csv->place());
         if (!pod) return std::unexpected(pod.error());
+        pod->application = naming->name_in(row);
         if (!names.insert(pod->name).second)
           return fail(ErrorKind::bad_input, csv->place(),
                       fmt::format("there are two pods named '{}'", shown(pod->name)));
@@ -110,6 +114,7 @@ Result<Workload> read_alibaba2023(std::string_view text, const std::string& plac
 
   workload.notes["censored"] = 0;
   Intake intake(workload, options, place);
+  TraceDetails details(workload);
   for (Pod& pod : pods) {
     if (const auto reason = left_out_because(pod, options)) {
       intake.leave_out(*reason, gpus_of(pod), seconds_run(pod));
@@ -123,10 +128,12 @@ Result<Workload> read_alibaba2023(std::string_view text, const std::string& plac
                      .seconds = seconds_run(pod),
                      .gpus = gpus_of(pod),
                      .request = request_of_several(each, pod.gpus, Together::node, options),
-                     .speed = as_recorded()});
+                     .speed = as_recorded(),
+                     .details = details.of({.application = pod.application})});
     if (!taken) return std::unexpected(taken.error());
   }
   note_options(workload, "alibaba2023", options, {{"rule", std::string(name(options.rule))}});
+  details.note(*naming);
   return workload;
 }
 

@@ -1,13 +1,12 @@
 #include "simulate/traces/alibaba2025.hpp"
 
 #include <algorithm>
-#include <map>
-#include <tuple>
 #include <unordered_set>
 
 #include "base/csv.hpp"
 #include "base/format.hpp"
 #include "base/text.hpp"
+#include "simulate/traces/trace_details.hpp"
 #include "simulate/traces/trace_rows.hpp"
 
 namespace cleave {
@@ -25,17 +24,18 @@ struct Instance {
 };
 
 /// The columns that are needed.
-struct Columns {
-  std::size_t name, application, gpus, cpus, memory, creation, scheduled, deletion;
+struct InstanceColumns {
+  std::size_t name, gpus, cpus, memory, creation, scheduled, deletion;
+  NamingColumns application;
 };
 
-Result<Instance> read_instance(const std::vector<std::string>& row, const Columns& columns,
+Result<Instance> read_instance(const std::vector<std::string>& row, const InstanceColumns& columns,
                                const std::string& place) {
   Cells cells(place);
   Instance instance;
   instance.name = row[columns.name];
   if (!fit_for_a_name(instance.name)) cells.refuse("the instance has no name");
-  instance.application = row[columns.application];
+  instance.application = columns.application.name_in(row);
   instance.gpus = cells.whole(row[columns.gpus], "gpu_request", 0, 1024);
   const auto amount = [&](std::size_t column, std::string_view what) {
     const auto number = parse_number(trimmed(row[column]));
@@ -64,45 +64,29 @@ std::optional<std::string> left_out_because(const Instance& instance, double end
   return left_out_for_places(instance.gpus, options);
 }
 
-/// Details that instances of one application share are stored once.
-class SharedDetails {
- public:
-  explicit SharedDetails(Workload& workload) : workload_(workload) {}
-  std::uint32_t of(const Instance& instance) {
-    const auto next = static_cast<std::uint32_t>(workload_.details.size());
-    const auto [entry, fresh] = numbers_.try_emplace(
-        {instance.application, instance.cpus, instance.memory_gib, instance.gpus}, next);
-    if (fresh) {
-      const auto processes = static_cast<double>(std::max<std::int64_t>(1, instance.gpus));
-      JobDetails& details = workload_.details.emplace_back();
-      if (fit_for_a_name(instance.application)) details.application = instance.application;
-      if (instance.cpus > 0) details.cpus = instance.cpus / processes;
-      if (instance.memory_gib > 0)
-        details.host_memory =
-            MiB{static_cast<std::int64_t>(instance.memory_gib * 1024 / processes)};
-    }
-    return entry->second;
-  }
-
- private:
-  Workload& workload_;
-  std::map<std::tuple<std::string, double, double, std::int64_t>, std::uint32_t> numbers_;
-};
+TraceDetails::Said said_of(const Instance& instance) {
+  TraceDetails::Said said{.application = instance.application};
+  said.processes = static_cast<std::uint32_t>(std::max<std::int64_t>(1, instance.gpus));
+  if (instance.cpus > 0) said.cpus = instance.cpus;
+  if (instance.memory_gib > 0)
+    said.memory = MiB{static_cast<std::int64_t>(instance.memory_gib * 1024)};
+  return said;
+}
 
 /// The instances with a GPU, and the last instant of all.
 struct Instances {
   std::vector<Instance> all;
   double last_instant = 0;
+  NamingColumns application;
 };
 
 Result<Instances> read_instances(std::string_view text, const std::string& place,
                                  const TraceOptions& options, std::size_t& without_gpu) {
   auto csv = CsvReader::open(text, place);
   if (!csv) return std::unexpected(csv.error());
-  Columns columns{};
+  InstanceColumns columns{};
   const auto found = find_columns(*csv,
                                   {{"instance_sn", &columns.name},
-                                   {"app_name", &columns.application},
                                    {"gpu_request", &columns.gpus},
                                    {"cpu_request", &columns.cpus},
                                    {"memory_request", &columns.memory},
@@ -111,6 +95,10 @@ Result<Instances> read_instances(std::string_view text, const std::string& place
                                    {"deletion_time", &columns.deletion}},
                                   "disaggregated_DLRM_trace.csv is needed");
   if (!found) return std::unexpected(found.error());
+  constexpr std::string_view usual[] = {"app_name"};
+  auto naming = NamingColumns::of(options, usual, column_finder(*csv), place);
+  if (!naming) return std::unexpected(naming.error());
+  columns.application = *std::move(naming);
   Instances instances;
   std::unordered_set<std::string> names;
   std::vector<std::string> row;
@@ -132,6 +120,7 @@ Result<Instances> read_instances(std::string_view text, const std::string& place
         return {};
       });
   if (!read) return std::unexpected(read.error());
+  instances.application = columns.application;
   return instances;
 }
 
@@ -150,7 +139,7 @@ Result<Workload> read_alibaba2025(std::string_view text, const std::string& plac
   workload.notes["censored"] = 0;
   workload.notes["began_before"] = 0;
   Intake intake(workload, options, place);
-  SharedDetails details(workload);
+  TraceDetails details(workload);
   for (const Instance& instance : instances->all) {
     const double ends = instance.deleted.value_or(instances->last_instant);
     const double seconds = std::max(0.0, ends - instance.started());
@@ -169,10 +158,11 @@ Result<Workload> read_alibaba2025(std::string_view text, const std::string& plac
                      .gpus = gpus,
                      .request = request_of_several(each, instance.gpus, Together::node, options),
                      .speed = as_recorded(),
-                     .details = details.of(instance)});
+                     .details = details.of(said_of(instance))});
     if (!taken) return std::unexpected(taken.error());
   }
   note_options(workload, "alibaba2025", options, {{"rule", std::string(name(options.rule))}});
+  details.note(instances->application);
   return workload;
 }
 

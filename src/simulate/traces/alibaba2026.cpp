@@ -30,7 +30,7 @@ struct Demand {
   double seconds = 0;  // that they took
 };
 
-struct Columns {
+struct RequestColumns {
   std::size_t created, status, seconds, model;
 };
 
@@ -40,7 +40,7 @@ Result<std::vector<Request26>> read_requests(std::string_view text, const std::s
                                              std::map<std::string, std::size_t>& notes) {
   auto csv = CsvReader::open(text, place);
   if (!csv) return std::unexpected(csv.error());
-  Columns columns{};
+  RequestColumns columns{};
   const auto found = find_columns(*csv,
                                   {{"gmt_create", &columns.created},
                                    {"predict_status", &columns.status},

@@ -31,7 +31,7 @@ constexpr BusyColumn names_of_busy[] = {
     {"dcgm_fi_prof_gr_engine_active", 1}, {"gr_engine_active", 1}, {"gract", 1},
     {"dcgm_fi_dev_gpu_util", 100},        {"gpu_util", 100},       {"gputl", 100}};
 
-struct Columns {
+struct SampleColumns {
   std::optional<std::size_t> time, job, node, gpu, memory, busy;
   double whole = 100;
 };
@@ -49,8 +49,8 @@ std::optional<std::size_t> find_any(const CsvReader& csv, std::span<const std::s
   return std::nullopt;
 }
 
-Result<Columns> find_columns(const CsvReader& csv) {
-  Columns columns;
+Result<SampleColumns> find_columns(const CsvReader& csv) {
+  SampleColumns columns;
   columns.time = find_any(csv, names_of_time);
   columns.job = find_any(csv, names_of_job);
   columns.node = find_any(csv, names_of_node);
@@ -81,7 +81,7 @@ std::optional<double> time_of(std::string_view cell) {
   return *number < first_milliseconds ? *number : *number / 1000;
 }
 
-Result<Sample> read_sample(const std::vector<std::string>& row, const Columns& columns,
+Result<Sample> read_sample(const std::vector<std::string>& row, const SampleColumns& columns,
                            const std::string& place) {
   Cells cells(place);
   const auto cell = [&](std::optional<std::size_t> column) {

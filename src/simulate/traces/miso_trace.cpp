@@ -11,20 +11,20 @@ namespace cleave {
 
 namespace {
 
-struct Record {
+struct MisoRecord {
   std::int64_t number = 0, batch = 0, iterations = 0;
   std::string model;
   double seconds = 0;
 };
 
-struct Columns {
+struct MisoColumns {
   std::size_t job, model, batch, runtime, iterations;
 };
 
-Result<Record> read_record(const std::vector<std::string>& row, const Columns& columns,
-                           const std::string& place) {
+Result<MisoRecord> read_record(const std::vector<std::string>& row, const MisoColumns& columns,
+                               const std::string& place) {
   Cells cells(place);
-  Record record;
+  MisoRecord record;
   record.number = cells.whole(row[columns.job], "job", 0, 1'000'000'000);
   record.model = row[columns.model];
   if (record.model.empty()) cells.refuse("the job has no model");
@@ -36,11 +36,11 @@ Result<Record> read_record(const std::vector<std::string>& row, const Columns& c
   return record;
 }
 
-Result<std::vector<Record>> read_records(std::string_view text, const std::string& place,
-                                         const TraceOptions& options) {
+Result<std::vector<MisoRecord>> read_records(std::string_view text, const std::string& place,
+                                             const TraceOptions& options) {
   auto csv = CsvReader::open(text, place);
   if (!csv) return std::unexpected(csv.error());
-  Columns columns{};
+  MisoColumns columns{};
   const auto found = find_columns(*csv,
                                   {{"job", &columns.job},
                                    {"model", &columns.model},
@@ -49,7 +49,7 @@ Result<std::vector<Record>> read_records(std::string_view text, const std::strin
                                    {"iterations", &columns.iterations}},
                                   "the jobs of MISO's experiment are needed, jobs_100.csv");
   if (!found) return std::unexpected(found.error());
-  std::vector<Record> records;
+  std::vector<MisoRecord> records;
   std::unordered_set<std::int64_t> numbers;
   std::vector<std::string> row;
   const auto read = each_row(
@@ -77,7 +77,7 @@ std::pair<Request, SpeedModel> as_measured(const MeasuredSpeed& measured) {
   return {std::move(request), std::move(model)};
 }
 
-JobDetails details_of(const Record& record, Duration duration) {
+JobDetails details_of(const MisoRecord& record, Duration duration) {
   JobDetails details;
   details.application = record.model;
   details.batch = record.batch;
@@ -99,10 +99,10 @@ Result<Workload> read_miso(std::string_view text, const std::string& place,
   workload.notes["speeds_unreliable"] = 0;
   Random random(options.seed);
   double now = 0;
-  for (const Record& record : *records) {
+  for (const MisoRecord& record : *records) {
     const double arrives = now;
     // Also for jobs that are left out, so that the others keep their arrivals.
-    now += random.exponential(options.gap.value());
+    now += random.exponential(in_seconds(options.gap));
     const MeasuredSpeed* measured =
         find_measured(MeasuredSet::miso, record.model, static_cast<int>(record.batch));
     if (measured == nullptr) {
@@ -125,7 +125,8 @@ Result<Workload> read_miso(std::string_view text, const std::string& place,
     if (!taken) return std::unexpected(taken.error());
   }
   note_options(workload, "miso", options,
-               {{"gap_s", options.gap.decimal()}, {"seed", fmt::format("{}", options.seed)}});
+               {{"gap_s", fmt::format("{}", in_seconds(options.gap))},
+                {"seed", fmt::format("{}", options.seed)}});
   return workload;
 }
 

@@ -69,7 +69,7 @@ TEST(Miso, DrawsArrivalsFromTheSeed) {
   EXPECT_TRUE(std::ranges::is_sorted(workload->jobs, {}, &Job::arrival));
   EXPECT_EQ(workload->options.at("gap_s"), "60");
   EXPECT_EQ(workload->options.at("seed"), "3");
-  options.gap = Ratio(30, 1);
+  options.gap = std::chrono::seconds{30};
   options.limit = 10;
   const auto closer = read(rows, options);
   ASSERT_TRUE(closer);
@@ -102,7 +102,7 @@ TEST(Miso, NamesTheLineThatIsWrong) {
       "jobs.csv:1: the column 'batch_size' is missing; the jobs of MISO's experiment are needed, "
       "jobs_100.csv");
   TraceOptions rare;
-  rare.gap = Ratio(999'999'999, 1);
+  rare.gap = std::chrono::seconds{999'999'999};
   std::string rows;
   for (int i = 0; i < 100; ++i) rows += std::to_string(i) + ",gnn,64,60,10\n";
   EXPECT_FALSE(read(rows, rare)) << "three thousand years";

@@ -4,18 +4,20 @@
 
 #include "base/format.hpp"
 #include "base/random.hpp"
+#include "simulate/traces/trace_details.hpp"
 #include "simulate/traces/trace_rows.hpp"
 
 namespace cleave {
 
 namespace {
 
-struct Record {
+struct PhillyRecord {
   double submitted = 0, seconds = 0;
   std::int64_t gpus = 0;
+  std::string application;
 };
 
-struct Columns {
+struct PhillyColumns {
   std::size_t timestamp, duration, num_gpus;
 };
 
@@ -46,10 +48,10 @@ class ShareDraw {
   std::array<double, std::size(sharing_pods)> weights_{};
 };
 
-Result<Record> read_record(const std::vector<std::string>& row, const Columns& columns,
-                           const std::string& place) {
+Result<PhillyRecord> read_record(const std::vector<std::string>& row, const PhillyColumns& columns,
+                                 const std::string& place) {
   Cells cells(place);
-  Record record;
+  PhillyRecord record;
   record.submitted = cells.clock(row[columns.timestamp], "timestamp");
   record.seconds = cells.seconds(row[columns.duration], "duration", "seconds");
   record.gpus = cells.whole(row[columns.num_gpus], "num_gpus", 0, 100000);
@@ -57,7 +59,8 @@ Result<Record> read_record(const std::vector<std::string>& row, const Columns& c
   return record;
 }
 
-std::optional<std::string> left_out_because(const Record& record, const TraceOptions& options) {
+std::optional<std::string> left_out_because(const PhillyRecord& record,
+                                            const TraceOptions& options) {
   if (const auto reason = left_out_for_places(record.gpus, options)) return reason;
   if (record.seconds <= 0) return "no run time";
   return std::nullopt;
@@ -69,39 +72,43 @@ Result<Workload> read_philly(std::string_view text, const std::string& place,
                              const TraceOptions& options) {
   auto csv = CsvReader::open(text, place);
   if (!csv) return std::unexpected(csv.error());
-  Columns columns{};
+  PhillyColumns columns{};
   const auto found = find_columns(*csv,
                                   {{"timestamp", &columns.timestamp},
                                    {"duration", &columns.duration},
                                    {"num_gpus", &columns.num_gpus}},
                                   "philly.csv of Pollux's simulator is needed");
   if (!found) return std::unexpected(found.error());
+  const auto naming = NamingColumns::of(options, {}, column_finder(*csv), place);
+  if (!naming) return std::unexpected(naming.error());
 
   Workload workload;
-  std::vector<Record> records;
+  std::vector<PhillyRecord> records;
   workload.notes["no_gpu"] = 0;
   std::vector<std::string> row;
   const auto read = each_row(
       options, [&] { return csv->next(row); },
       [&]() -> Result<void> {
-        const auto record = read_record(row, columns, csv->place());
+        auto record = read_record(row, columns, csv->place());
         if (!record) return std::unexpected(record.error());
+        record->application = naming->name_in(row);
         if (record->gpus == 0) {
           ++workload.notes["no_gpu"];
         } else {
-          records.push_back(*record);
+          records.push_back(*std::move(record));
         }
         return {};
       });
   if (!read) return std::unexpected(read.error());
   if (records.empty())
     return fail(ErrorKind::bad_input, place, "the trace has no job that uses a GPU");
-  order(records, &Record::submitted, options);
+  order(records, &PhillyRecord::submitted, options);
 
   Intake intake(workload, options, place);
+  TraceDetails details(workload);
   ShareDraw shares(options);
   for (std::size_t i = 0; i < records.size(); ++i) {
-    const Record& record = records[i];
+    const PhillyRecord& record = records[i];
     const auto gpus = static_cast<double>(record.gpus);
     if (const auto reason = left_out_because(record, options)) {
       intake.leave_out(*reason, gpus, record.seconds);
@@ -115,12 +122,14 @@ Result<Workload> read_philly(std::string_view text, const std::string& place,
                      .seconds = record.seconds,
                      .gpus = gpus,
                      .request = request_of_several(each, record.gpus, Together::anywhere, options),
-                     .speed = as_recorded()});
+                     .speed = as_recorded(),
+                     .details = details.of({.application = record.application})});
     if (!taken) return std::unexpected(taken.error());
   }
   note_options(workload, "philly", options,
                {{"rule", std::string(name(options.rule))},
                 {"shares", options.shares == Shares::whole ? "whole" : "alibaba"}});
+  details.note(*naming);
   if (options.shares != Shares::whole) workload.options["seed"] = fmt::format("{}", options.seed);
   return workload;
 }

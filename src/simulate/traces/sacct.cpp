@@ -8,6 +8,7 @@
 #include "base/text.hpp"
 #include "model/gpu_model.hpp"
 #include "simulate/traces/gpu_samples.hpp"
+#include "simulate/traces/trace_details.hpp"
 #include "simulate/traces/trace_rows.hpp"
 #include "simulate/traces/tres_usage.hpp"
 
@@ -16,10 +17,11 @@ namespace cleave {
 namespace {
 
 /// The columns of the listing; empty for a column that it lacks.
-struct Columns {
+struct SacctColumns {
   std::size_t id = 0, submit = 0, start = 0, state = 0, allocated = 0, all = 0;
   std::optional<std::size_t> end, elapsed, elapsed_seconds, requested, raw_id, nodes;
-  std::optional<std::size_t> used_on_average, used_at_most;
+  std::optional<std::size_t> used_on_average, used_at_most, user, account;
+  NamingColumns program;
 };
 
 /// The allocation: GPUs by type (empty: any), and the rest of the machine.
@@ -31,8 +33,8 @@ struct Resources {
   std::optional<std::int64_t> nodes;
 };
 
-struct Record {
-  std::string id, raw_id, state, nodes;
+struct SacctRecord {
+  std::string id, raw_id, state, nodes, program, user, account;
   double submitted = 0, began = 0, seconds = 0;
   bool started = false, ended = false;
   Resources resources;
@@ -42,7 +44,8 @@ struct Record {
 constexpr std::string_view wanted_columns =
     "ask for them: sacct -a -X -P -o JobID,Submit,Start,End,ElapsedRaw,State,AllocTRES";
 
-Result<Columns> find_columns(std::string_view header, const std::string& place) {
+Result<SacctColumns> find_columns(std::string_view header, const std::string& place,
+                                  const TraceOptions& options) {
   const auto names = split(header, '|');
   const auto find = [&](std::string_view name) -> std::optional<std::size_t> {
     const auto found = std::ranges::find(names, name);
@@ -58,7 +61,7 @@ Result<Columns> find_columns(std::string_view header, const std::string& place) 
     return fail(ErrorKind::bad_input, place, fmt::format("the column {} is missing", name),
                 std::string(wanted_columns));
   };
-  Columns columns;
+  SacctColumns columns;
   columns.all = names.size();
   const auto id = find("JobID") ? find("JobID") : find("JobIDRaw");
   if (!id) return missing("JobID");
@@ -80,7 +83,13 @@ Result<Columns> find_columns(std::string_view header, const std::string& place) 
   columns.nodes = find("NodeList");
   columns.used_on_average = find("TRESUsageInAve");
   columns.used_at_most = find("TRESUsageInMax");
+  columns.user = find("User");
+  columns.account = find("Account");
   if (!columns.end && !columns.elapsed && !columns.elapsed_seconds) return missing("ElapsedRaw");
+  constexpr std::string_view usual[] = {"User", "JobName"};
+  auto program = NamingColumns::of(options, usual, find, place);
+  if (!program) return std::unexpected(program.error());
+  columns.program = *std::move(program);
   return columns;
 }
 
@@ -178,8 +187,8 @@ std::string read_state(Cells& cells, std::string_view cell) {
   return std::string(word);
 }
 
-double read_duration(Cells& cells, const std::vector<std::string_view>& row, const Columns& columns,
-                     double started) {
+double read_duration(Cells& cells, const std::vector<std::string_view>& row,
+                     const SacctColumns& columns, double started) {
   if (columns.elapsed_seconds)
     return cells.seconds(row[*columns.elapsed_seconds], "ElapsedRaw", "seconds");
   if (columns.elapsed) {
@@ -196,10 +205,10 @@ double read_duration(Cells& cells, const std::vector<std::string_view>& row, con
   return ended - started;
 }
 
-Result<Record> read_record(const std::vector<std::string_view>& row, const Columns& columns,
-                           const std::string& place) {
+Result<SacctRecord> read_record(const std::vector<std::string_view>& row,
+                                const SacctColumns& columns, const std::string& place) {
   Cells cells(place);
-  Record record;
+  SacctRecord record;
   record.id = row[columns.id];
   if (!fit_for_a_name(record.id))
     cells.refuse("the job has no JobID, or one with control characters");
@@ -212,6 +221,12 @@ Result<Record> read_record(const std::vector<std::string_view>& row, const Colum
   record.began = started;
   if (columns.raw_id) record.raw_id = row[*columns.raw_id];
   if (columns.nodes) record.nodes = row[*columns.nodes];
+  const auto name = [&](std::optional<std::size_t> column) {
+    return column && fit_for_a_name(row[*column]) ? std::string(row[*column]) : "";
+  };
+  record.user = name(columns.user);
+  record.account = name(columns.account);
+  record.program = columns.program.name_in(row);
   // Of a job that still runs, what has elapsed so far.
   const bool elapsed = columns.elapsed_seconds || columns.elapsed;
   if (record.ended || (record.started && elapsed))
@@ -294,7 +309,7 @@ Asked request_of(const Resources& resources, const TraceOptions& options) {
   return asked;
 }
 
-std::optional<std::string> left_out_because(const Record& record, const Asked& asked) {
+std::optional<std::string> left_out_because(const SacctRecord& record, const Asked& asked) {
   if (!record.started) return "never started";
   if (!record.ended) return "still running";
   if (asked.left_out) return asked.left_out;
@@ -304,37 +319,13 @@ std::optional<std::string> left_out_because(const Record& record, const Asked& a
 
 /// Whether the job is known to have had or requested no GPU; a waiting job has nothing allocated
 /// yet.
-bool without_gpu(const Record& record) {
+bool without_gpu(const SacctRecord& record) {
   const bool anything = record.resources.cpus || record.resources.memory;
   return record.resources.gpus == 0 && (anything || record.started);
 }
 
-/// CPUs and memory as details; equal combinations, which are frequent, are stored once.
-class DetailsTable {
- public:
-  explicit DetailsTable(Workload& workload) : workload_(workload) {}
-  /// Each of so many processes has an equal part.
-  std::uint32_t of(const Resources& resources, std::uint32_t processes) {
-    if (!resources.cpus && !resources.memory) return Job::none;
-    JobDetails details;
-    if (resources.cpus) details.cpus = *resources.cpus / processes;
-    if (resources.memory) details.host_memory = MiB{resources.memory->value / processes};
-    const auto number = static_cast<std::uint32_t>(workload_.details.size());
-    const auto [entry, fresh] =
-        numbers_.try_emplace(std::pair(details.cpus, details.host_memory), number);
-    if (fresh) {
-      workload_.details.push_back(std::move(details));
-    }
-    return entry->second;
-  }
-
- private:
-  Workload& workload_;
-  std::map<std::pair<std::optional<double>, std::optional<MiB>>, std::uint32_t> numbers_;
-};
-
 /// Adds what a row says of the use of GPUs to the job's, which may be one of its steps.
-Result<void> read_use(const std::vector<std::string_view>& row, const Columns& columns,
+Result<void> read_use(const std::vector<std::string_view>& row, const SacctColumns& columns,
                       const std::string& place, StepsUse& use) {
   Cells cells(place);
   const auto read = [&](std::optional<std::size_t> column, std::string_view name) {
@@ -355,16 +346,16 @@ Result<void> read_use(const std::vector<std::string_view>& row, const Columns& c
 }
 
 /// Of a node of its own, which is how DCGM names it; empty where it is a list.
-std::string_view single_node(const Record& record) {
+std::string_view single_node(const SacctRecord& record) {
   return record.nodes.find_first_of("[,") == std::string::npos ? record.nodes : std::string_view();
 }
 
 /// What monitoring sampled takes the place of what Slurm accounted.
-Result<void> join_use(std::vector<Record>& records, const TraceOptions& options,
+Result<void> join_use(std::vector<SacctRecord>& records, const TraceOptions& options,
                       std::map<std::string, std::size_t>& notes) {
   if (options.samples == nullptr) return {};
   std::vector<SampledJob> jobs;
-  for (const Record& record : records)
+  for (const SacctRecord& record : records)
     jobs.push_back({record.id, record.raw_id, single_node(record), record.began,
                     record.began + record.seconds,
                     static_cast<std::size_t>(record.resources.gpus)});
@@ -384,7 +375,7 @@ Result<void> join_use(std::vector<Record>& records, const TraceOptions& options,
 
 /// A job that had one whole GPU, with the size of what it used there and the speed that follows;
 /// all else stays as it was asked for.
-SpeedModel size_by_use(const Record& record, const TraceOptions& options, Request& request,
+SpeedModel size_by_use(const SacctRecord& record, const TraceOptions& options, Request& request,
                        std::map<std::string, std::size_t>& notes) {
   const auto* const share = std::get_if<ByShare>(&request.wanted);
   const bool whole = share != nullptr && share->thousandths == whole_gpu_share;
@@ -397,19 +388,25 @@ SpeedModel size_by_use(const Record& record, const TraceOptions& options, Reques
   return speed;
 }
 
-/// The jobs that had a GPU, in the order of the file; ignored ones are counted in the notes.
-Result<std::vector<Record>> read_records(std::string_view text, const std::string& place,
-                                         const TraceOptions& options,
-                                         std::map<std::string, std::size_t>& notes) {
+/// The jobs that had a GPU, in the order of the file.
+struct SacctListing {
+  std::vector<SacctRecord> records;
+  NamingColumns program;
+};
+
+/// Ignored jobs are counted in the notes.
+Result<SacctListing> read_listing(std::string_view text, const std::string& place,
+                                  const TraceOptions& options,
+                                  std::map<std::string, std::size_t>& notes) {
   Lines lines(text, place);
   std::string_view line;
   const auto header = lines.next(line);
   if (!header) return std::unexpected(header.error());
   if (!*header)
     return fail(ErrorKind::bad_input, place, "the file is empty", std::string(wanted_columns));
-  const auto columns = find_columns(line, lines.place());
+  const auto columns = find_columns(line, lines.place(), options);
   if (!columns) return std::unexpected(columns.error());
-  std::vector<Record> records;
+  std::vector<SacctRecord> records;
   StepsUse use;
   const auto read = each_row(
       options, [&] { return lines.next(line); },
@@ -435,9 +432,9 @@ Result<std::vector<Record>> read_records(std::string_view text, const std::strin
         return {};
       });
   if (!read) return std::unexpected(read.error());
-  for (Record& record : records)
+  for (SacctRecord& record : records)
     record.use = use.of(record.id, record.seconds, static_cast<double>(record.resources.gpus));
-  return records;
+  return SacctListing{std::move(records), columns->program};
 }
 
 }  // namespace
@@ -446,20 +443,23 @@ Result<Workload> read_sacct(std::string_view text, const std::string& place,
                             const TraceOptions& options) {
   Workload workload;
   workload.notes = {{"steps", 0}, {"no_gpu", 0}};
-  auto records = read_records(text, place, options, workload.notes);
-  if (!records) return std::unexpected(records.error());
-  if (records->empty())
+  auto listing = read_listing(text, place, options, workload.notes);
+  if (!listing) return std::unexpected(listing.error());
+  std::vector<SacctRecord>& records = listing->records;
+  if (records.empty())
     return fail(
         ErrorKind::bad_input, place, "the trace has no job with a GPU",
         "AllocTRES shows GPUs as gres/gpu where AccountingStorageTRES in slurm.conf tracks them");
-  order(*records, &Record::submitted, options);
-  if (const auto joined = join_use(*records, options, workload.notes); !joined)
+  order(records, &SacctRecord::submitted, options);
+  if (const auto joined = join_use(records, options, workload.notes); !joined)
     return std::unexpected(joined.error());
 
   Intake intake(workload, options, place);
-  DetailsTable details(workload);
+  TraceDetails details(workload);
+  FoldedNames names;
+  for (const SacctRecord& record : records) names.count(record.program);
   std::unordered_set<std::string_view> ids;
-  for (const Record& record : *records) {
+  for (const SacctRecord& record : records) {
     const auto gpus = static_cast<double>(record.resources.gpus);
     Asked asked = request_of(record.resources, options);
     auto reason = left_out_because(record, asked);
@@ -471,17 +471,20 @@ Result<Workload> read_sacct(std::string_view text, const std::string& place,
     if (record.state != "COMPLETED")
       ++workload.notes[fmt::format("state_{}", lowercase(record.state))];
     SpeedModel speed = size_by_use(record, options, asked.request, workload.notes);
-    const std::uint32_t processes = std::max<std::uint32_t>(1, asked.request.places);
+    const std::uint32_t number =
+        details.of({names.of(record.program), record.user, record.account, record.resources.cpus,
+                    record.resources.memory, std::max<std::uint32_t>(1, asked.request.places)});
     const auto taken = intake.take({.id = record.id,
-                                    .after = record.submitted - records->front().submitted,
+                                    .after = record.submitted - records.front().submitted,
                                     .seconds = record.seconds,
                                     .gpus = gpus,
                                     .request = std::move(asked.request),
                                     .speed = std::move(speed),
-                                    .details = details.of(record.resources, processes)});
+                                    .details = number});
     if (!taken) return std::unexpected(taken.error());
   }
   note_options(workload, "sacct", options, {{"rule", std::string(name(options.rule))}});
+  details.note(listing->program);
   if (!options.by_use) workload.options["sizes"] = "asked";
   return workload;
 }

@@ -10,6 +10,7 @@
 
 #include "base/time.hpp"
 #include "model/gpu_use.hpp"
+#include "simulate/traces/trace_details.hpp"
 
 namespace cleave {
 namespace {
@@ -148,6 +149,70 @@ TEST(Sacct, TakesTheRestOfTheMachine) {
   EXPECT_EQ(with("gres/gpu=1,mem=512K")->details[0].host_memory, MiB{1});
   EXPECT_EQ(with("gres/gpu=1,mem=2T")->details[0].host_memory, MiB{2 << 20});
   EXPECT_EQ(with("gres/gpu=1,mem=300")->details[0].host_memory, MiB{300});
+}
+
+/// The jobs of a listing with users and names, "alice|train-1", each of one GPU.
+Result<Workload> named(const std::vector<std::string>& jobs, const TraceOptions& options = {}) {
+  std::string text = "JobID|Submit|Start|ElapsedRaw|State|AllocTRES|User|JobName\n";
+  for (std::size_t i = 0; i < jobs.size(); ++i)
+    text += std::to_string(i + 1) + "|100|110|60|COMPLETED|gres/gpu=1|" + jobs[i] + "\n";
+  return read_sacct(text, "log.txt", options);
+}
+
+/// Of each job; "-" where it has none.
+std::vector<std::string> applications(const Workload& workload) {
+  std::vector<std::string> all;
+  for (const Job& job : workload.jobs) {
+    const JobDetails* details = workload.details_of(job);
+    all.push_back(details == nullptr ? "-" : details->application.value_or("-"));
+  }
+  return all;
+}
+
+using Names = std::vector<std::string>;
+
+TEST(Sacct, JobsOfOneProgramAreOneApplication) {
+  const auto workload = named({"alice|train", "alice|train", "bob|train", "alice|", "|train"});
+  ASSERT_TRUE(workload) << workload.error().text();
+  EXPECT_EQ(applications(*workload), (Names{"alice/train", "alice/train", "bob/train", "-", "-"}))
+      << "a job of which a cell is empty has none";
+  EXPECT_EQ(workload->details_of(workload->jobs[2])->user, "bob");
+  EXPECT_EQ(workload->jobs[0].details, workload->jobs[1].details) << "stored once";
+  EXPECT_EQ(workload->options.at("application"), "User/JobName");
+  EXPECT_EQ(workload->notes.at("applications"), 2U);
+}
+
+TEST(Sacct, NamesThatDifferByANumberAreFolded) {
+  const auto workload = named({"a|train-1", "a|train-2", "b|train-3", "a|lr_[7]", "a|12", "a|13"});
+  ASSERT_TRUE(workload) << workload.error().text();
+  EXPECT_EQ(applications(*workload),
+            (Names{"a/train", "a/train", "b/train-3", "a/lr_[7]", "a/12", "a/13"}))
+      << "of one alone, and where nothing else would be left, the number stays";
+  Names many(FoldedNames::jobs_of_a_known_name, "a|net50");
+  many.insert(many.end(), {"a|net7", "a|net8"});
+  const auto frequent = named(many);
+  ASSERT_TRUE(frequent) << frequent.error().text();
+  EXPECT_EQ(applications(*frequent).front(), "a/net50") << "it is known by itself";
+  EXPECT_EQ(applications(*frequent).back(), "a/net");
+}
+
+TEST(Sacct, OtherColumnsMayNameTheApplication) {
+  TraceOptions options;
+  options.application = Names{"JobName"};
+  const auto by_name = named({"alice|train", "bob|train"}, options);
+  ASSERT_TRUE(by_name) << by_name.error().text();
+  EXPECT_EQ(applications(*by_name), (Names{"train", "train"}));
+  options.application = Names{};
+  const auto none = named({"alice|train"}, options);
+  ASSERT_TRUE(none) << none.error().text();
+  EXPECT_EQ(applications(*none), (Names{"-"}));
+  EXPECT_FALSE(none->options.contains("application"));
+  options.application = Names{"JobName", "Comment"};
+  EXPECT_EQ(
+      named({"alice|train"}, options).error().text(),
+      "log.txt:1: there is no column Comment, which --application names; name columns of the file, "
+      "or none");
+  EXPECT_EQ(applications(*with("gres/gpu=1,mem=1G")), (Names{"-"})) << "nor has the list a name";
 }
 
 TEST(Sacct, TakesTimeFromTheColumnsThatExist) {

@@ -74,6 +74,31 @@ TEST(Swf, SeventhsOfAGpuBecomeSlicesOfIt) {
   EXPECT_EQ(std::get<ByShare>(tiny->requests[0].wanted).thousandths, 1);
 }
 
+TEST(Swf, AProgramIsAnApplication) {
+  const std::string fields = " 0 -1 60 1 -1 -1 1 -1 -1 1 ";
+  const std::string text = "1" + fields + "7 1 3 1 1 -1 -1\n2" + fields + "8 1 -1 1 1 -1 -1\n";
+  const auto applications = [&](std::optional<std::vector<std::string>> columns) {
+    TraceOptions options;
+    options.application = std::move(columns);
+    const auto workload = read_swf(text, "log.swf", options);
+    std::vector<std::string> all;
+    if (!workload) return std::vector{workload.error().text()};
+    for (const Job& job : workload->jobs) {
+      const JobDetails* details = workload->details_of(job);
+      all.push_back(details == nullptr ? "-" : details->application.value_or("-"));
+    }
+    return all;
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(applications({}), (Names{"executable-3", "-"})) << "it is unknown of the second";
+  EXPECT_EQ(applications(Names{"user", "group"}), (Names{"user-7/group-1", "user-8/group-1"}));
+  EXPECT_EQ(applications(Names{}), (Names{"-", "-"}));
+  EXPECT_EQ(
+      applications(Names{"queue"}),
+      (Names{"log.swf: there is no column queue, which --application names; name columns of the "
+             "file, or none"}));
+}
+
 TEST(Swf, NamesTheLineThatIsWrong) {
   EXPECT_EQ(read("1 2 3\n").error().text(),
             "log.swf:3: the line has 3 fields, the format 18; the line may be torn");

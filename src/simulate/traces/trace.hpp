@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/bad_lines.hpp"
 #include "base/ratio.hpp"
@@ -35,11 +36,13 @@ struct TraceOptions {
   Ratio compress{1, 1};              // arrivals come this many times faster; run times stay
   std::optional<std::size_t> limit;  // only the first records by arrival
   SeveralGpus several = SeveralGpus::gpus;
-  Shares shares = Shares::whole;        // philly
-  Ratio gap{60, 1};                     // miso: mean time between two arrivals, seconds; above zero
-  std::int64_t processors_per_gpu = 1;  // swf; at least 1
-  std::uint64_t seed = 1;               // for values that a reader draws
-  bool by_use = true;                   // sacct: jobs are as large as what they used, if known
+  Shares shares = Shares::whole;           // philly
+  Duration gap = std::chrono::minutes{1};  // miso: mean time between two arrivals; above zero
+  std::int64_t processors_per_gpu = 1;     // swf; at least 1
+  std::uint64_t seed = 1;                  // for values that a reader draws
+  /// Columns that name the program of a job; nothing: those that are usual in the format.
+  std::optional<std::vector<std::string>> application = {};
+  bool by_use = true;                        // sacct: jobs are as large as what they used, if known
   std::shared_ptr<const NamedText> samples;  // sacct: of their GPUs (gpu_samples.hpp), or null
   BadLines* bad_lines = nullptr;             // those are passed over; null: the first is an error
 };
