@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/format.hpp"
+#include "base/human_time.hpp"
 #include "base/text.hpp"
 
 namespace cleave {
@@ -86,7 +87,16 @@ Ratio OptionReader::ratio(std::string_view name, Ratio least, Ratio most) {
 }
 
 Duration OptionReader::seconds(std::string_view name, double least, double most) {
-  return Duration{std::llround(number(name, least, most) * 1e9)};
+  const std::string& given = text(name);
+  // Those with units are never below zero; the others are numbers, some of which may be.
+  if (parse_number(given)) return Duration{std::llround(number(name, least, most) * 1e9)};
+  const auto time = parse_human(given);
+  if (time && in_seconds(*time) >= least && in_seconds(*time) <= most) return *time;
+  if (!time)
+    keep(name, time.error());
+  else
+    refuse(name, fmt::format("'{}' is not between {} and {} seconds", shown(given), least, most));
+  return Duration{std::llround(least * 1e9)};
 }
 
 std::int64_t OptionReader::count(std::string_view name, std::int64_t least, std::int64_t most) {

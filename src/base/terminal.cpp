@@ -20,6 +20,14 @@ struct winsize size_of_terminal() {
   return size;
 }
 
+/// How much of a list without spaces, which is wider than a line, goes on one: up to a comma; 0
+/// where nothing has to be broken, or can be.
+std::size_t list_end(std::string_view word, std::size_t width) {
+  if (columns_of(word) <= width) return 0;
+  const std::size_t comma = word.substr(0, width).rfind(',');
+  return comma == std::string_view::npos ? 0 : comma + 1;
+}
+
 bool names_utf8(std::string_view locale) {
   return locale.contains("UTF-8") || locale.contains("utf8") || locale.contains("utf-8") ||
          locale.contains("UTF8");
@@ -58,8 +66,13 @@ std::vector<std::string> lines_of(std::string_view text, std::size_t width) {
   if (width == 0 || columns_of(text) <= width) return {std::string(text)};
   std::vector<std::string> lines;
   std::string line;
-  for (const std::string_view word : split(text, ' ')) {
+  for (std::string_view word : split(text, ' ')) {
     if (word.empty()) continue;
+    for (std::size_t end = list_end(word, width); end > 0; end = list_end(word, width)) {
+      if (!line.empty()) lines.push_back(std::exchange(line, std::string()));
+      lines.emplace_back(word.substr(0, end));
+      word.remove_prefix(end);
+    }
     if (!line.empty() && columns_of(line) + 1 + columns_of(word) > width) {
       lines.push_back(line);
       line.clear();

@@ -19,8 +19,8 @@ namespace cleave {
 /// "…", and "±" is "+-". What users wrote stays.
 [[nodiscard]] std::string in_locale(std::string_view text);
 
-/// The text in lines of at most `width` columns, broken between words; a longer word has a line of
-/// its own. 0: one line. There is always at least one.
+/// The text in lines of at most `width` columns, broken between words; a longer word is broken
+/// behind a comma, or has a line of its own. 0: one line. There is always at least one.
 [[nodiscard]] std::vector<std::string> lines_of(std::string_view text, std::size_t width);
 /// Each line of the text wrapped like this; what follows stands two columns further in. 0: as it
 /// is.

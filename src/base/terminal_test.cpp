@@ -4,6 +4,8 @@
 
 #include <cstdlib>
 
+#include "base/tell.hpp"
+
 namespace cleave {
 namespace {
 
@@ -13,8 +15,18 @@ TEST(Terminal, LinesBreakBetweenWords) {
   EXPECT_EQ(lines_of("one two three", 0), (Lines{"one two three"}));
   EXPECT_EQ(lines_of("", 8), (Lines{""}));
   EXPECT_EQ(lines_of("incomprehensible it is", 8), (Lines{"incomprehensible", "it is"}));
+  EXPECT_EQ(lines_of("of one,two,three it", 8), (Lines{"of", "one,two,", "three it"}));
   EXPECT_EQ(lines_of("\u00e4\u00f6 \u00fc", 4), (Lines{"\u00e4\u00f6 \u00fc"}))
       << "columns, not bytes";
+}
+
+TEST(Terminal, QuotedCommandsStayWhole) {
+  EXPECT_EQ(told("it is gone; see `cleave ps --all` or so", 30),
+            "it is gone; see\n  `cleave ps --all` or so");
+  EXPECT_EQ(told("`one two three four five six`", 24), "`one two three four\n  five six`")
+      << "no line holds it";
+  EXPECT_EQ(told("`it` ends in ` alone", 80), "`it` ends in ` alone");
+  EXPECT_EQ(told("as it is, whatever its length", 0), "as it is, whatever its length");
 }
 
 TEST(Terminal, TextKeepsItsIndentation) {

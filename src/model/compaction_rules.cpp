@@ -6,6 +6,7 @@
 
 #include "base/format.hpp"
 #include "base/human_time.hpp"
+#include "base/length_text.hpp"
 #include "base/text.hpp"
 
 namespace cleave {
@@ -27,30 +28,8 @@ constexpr std::array rows = {
               "Begin only at these hours of the day: 22:00-06:00, or always"},
 };
 
-/// "2 min", "2min", "30 s", "1.5 h", "90"
-std::optional<Duration> parse_length(std::string_view given) {
-  constexpr std::pair<std::string_view, std::string_view> units[] = {
-      {"min", "m"}, {"s", "s"}, {"m", "m"}, {"h", "h"}, {"d", "d"}};
-  for (const auto& [word, letter] : units) {
-    if (!given.ends_with(word)) continue;
-    const std::string_view number = trimmed(given.substr(0, given.size() - word.size()));
-    const auto time = parse_human(fmt::format("{}{}", number, letter));
-    return time ? std::optional(*time) : std::nullopt;
-  }
-  const auto time = parse_human(given);
-  return time ? std::optional(*time) : std::nullopt;
-}
-
-std::string length_text(Duration time) {
-  const auto whole = [&](Duration unit) { return time % unit == Duration::zero(); };
-  if (time > Duration::zero() && whole(std::chrono::hours(1)))
-    return fmt::format("{} h", time / std::chrono::hours(1));
-  if (time > Duration::zero() && whole(minutes(1))) return fmt::format("{} min", time / minutes(1));
-  return fmt::format("{} s", in_seconds(time));
-}
-
 Duration read_length(OptionReader& in, std::string_view name, Duration least) {
-  const auto time = parse_length(in.text(name));
+  const auto time = parse_human(in.text(name));
   if (time && *time >= least && *time <= longest_duration) return *time;
   in.refuse(name, fmt::format("'{}' is not a time of {} or more; write 30 s, 2 min or 1 h",
                               shown(in.text(name)), human(least)));
@@ -76,7 +55,7 @@ void read_at_most(OptionReader& in, CompactionRules& rules) {
       break;
     }
   const auto moves = parse_integer(count);
-  const auto every = parse_length(trimmed(given.substr(slash + 1)));
+  const auto every = parse_human(trimmed(given.substr(slash + 1)));
   if (!moves || *moves < 1 || *moves > 1000 || !every || *every < std::chrono::seconds(1))
     return refuse();
   rules.moves = *moves;

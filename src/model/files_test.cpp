@@ -581,6 +581,11 @@ TEST(WorkloadFile, NamesThePlaceAndTheRemedy) {
       "jobs.jsonl:1: memory.reuse_ratio: 0 is out of bounds; give a number from 0.01 to 1000");
   EXPECT_EQ(job_error(R"({"id": "a", "duration_s": -1})"),
             "jobs.jsonl:1: duration_s: a time of -1 s is negative");
+  EXPECT_EQ(job_error(R"({"id": "a", "duration_s": 0})"),
+            "jobs.jsonl:1: duration_s: a job that takes no time runs nowhere; give seconds above "
+            "0, such as 0.5, or leave the job out");
+  EXPECT_EQ(job_error(R"({"name": "a", "expected_s": 1e-10})").substr(0, 24),
+            "jobs.jsonl:1: expected_s");
   EXPECT_EQ(job_error(R"({"id": "a"})"), "jobs.jsonl:1: the key 'duration_s' is missing");
   EXPECT_EQ(job_error(R"({"id": "a", "duration_s": 1, "profile": "9g.90gb"})"),
             "jobs.jsonl:1: profile: no known GPU has a profile '9g.90gb'; `cleave gpu MODEL` lists "

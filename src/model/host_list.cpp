@@ -22,7 +22,7 @@ std::unexpected<Error> wrong(std::string_view text, const std::string& place) {
 }
 
 /// At commas that are not within brackets.
-std::vector<std::string_view> words_of(std::string_view text) {
+std::vector<std::string_view> words_in(std::string_view text) {
   std::vector<std::string_view> words;
   std::size_t begin = 0;
   int depth = 0;
@@ -63,7 +63,7 @@ bool expand_range(std::string_view range, std::string_view before, std::string_v
 
 Result<std::vector<std::string>> expand_hosts(std::string_view text, const std::string& place) {
   std::vector<std::string> names;
-  for (const std::string_view word : words_of(text)) {
+  for (const std::string_view word : words_in(text)) {
     const std::size_t open = word.find('['), close = word.rfind(']');
     if (open == std::string_view::npos) {
       names.emplace_back(word);

@@ -43,6 +43,7 @@ bool Workload::has_kinds() const {
 }
 
 void Workload::sort() {
+  if (std::ranges::is_sorted(jobs, {}, &Job::arrival)) return;
   std::ranges::stable_sort(jobs, {}, &Job::arrival);
 }
 

@@ -15,6 +15,7 @@
 #include "model/memory_growth.hpp"
 #include "model/request.hpp"
 #include "model/service_terms.hpp"
+#include "model/start_terms.hpp"
 
 namespace cleave {
 
@@ -94,6 +95,7 @@ struct JobDetails {
   std::optional<std::int64_t> output_tokens;  // that a language model makes in all its work
   std::optional<std::uint32_t> service;       // a replica of it: index into Workload::services
   std::optional<LeaseTerms> lease;
+  StartTerms start = {};
   friend bool operator==(const JobDetails&, const JobDetails&) = default;
 };
 

@@ -119,8 +119,19 @@ constexpr JobField rows[] = {
     {"", "out_of_memory_code", "1 to 255", "", "", "", {}},
     {"", "image", "text", "none", "", "", {}},
     {"", "binds", "list of texts", "", "", "", {}},
-    {"", "array", "indices", "one job", "", "", {}},
-    {"", "after", "list of texts", "", "", "", {}},
+    {"array", "array", "indices", "one job", "", "", R"("1-3%2")"},
+    {"task_of", "", "text", "", "",
+     "The job is a task of the array of this name, as the others are that name it; what follows "
+     "from array for tasks that differ",
+     R"("sweep")"},
+    {"at_once", "", "whole number", "all", "",
+     "With task_of: how many tasks of the array may run at a time", "20", R"("task_of": "sweep")"},
+    {"after", "after", "list of texts", "", "",
+     "Wait until other jobs of yours have ended: ok:12 (it has finished), failed:12 (it has "
+     "failed, or was cancelled) or any:12; ok:12-40 and any:12-40 for all with these numbers. In a "
+     "workload, and in a file of jobs, the id of another line; of an array all its tasks. The job "
+     "is cancelled if that cannot come any more",
+     R"(["ok:12"])"},
     {"", "output", "text", "none", "", "", {}},
     {"", "error", "text", "that of output", "", "", {}},
 };

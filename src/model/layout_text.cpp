@@ -15,8 +15,8 @@ struct Lettered {
   Standing standing;
 };
 
-std::vector<Lettered> letters(const Geometry& geometry, PlacementSet held, PlacementSet idle,
-                              PlacementSet foreign) {
+std::vector<Lettered> lettered(const Geometry& geometry, PlacementSet held, PlacementSet idle,
+                               PlacementSet foreign) {
   std::vector<Lettered> all;
   int next = 0;
   for (const PlacementId id : by_start(geometry, held | idle | foreign)) {
@@ -64,7 +64,7 @@ Result<std::vector<Geometry::Written>> parse_layout(std::string_view text,
 std::string draw(const Geometry& geometry, PlacementSet held, PlacementSet idle,
                  PlacementSet foreign) {
   std::string picture(static_cast<std::size_t>(geometry.model().memory_slices.value), '.');
-  for (const Lettered& instance : letters(geometry, held, idle, foreign)) {
+  for (const Lettered& instance : lettered(geometry, held, idle, foreign)) {
     const Placement& placement = geometry[instance.id];
     picture.replace(static_cast<std::size_t>(placement.start),
                     static_cast<std::size_t>(placement.profile->memory.value),
@@ -76,7 +76,7 @@ std::string draw(const Geometry& geometry, PlacementSet held, PlacementSet idle,
 std::string legend(const Geometry& geometry, PlacementSet held, PlacementSet idle,
                    PlacementSet foreign) {
   std::vector<std::string> parts;
-  for (const Lettered& instance : letters(geometry, held, idle, foreign)) {
+  for (const Lettered& instance : lettered(geometry, held, idle, foreign)) {
     const std::string_view remark = instance.standing == Standing::idle      ? " (idle)"
                                     : instance.standing == Standing::foreign ? " (not ours)"
                                                                              : "";

@@ -12,7 +12,7 @@ namespace cleave {
 
 namespace {
 
-constexpr std::int64_t most_gpus = 1024, most_cpus = 100'000;
+constexpr std::int64_t most_gpus = 1024, most_node_cpus = 100'000;
 
 /// Names that tables use for a board of which several exist: the one that clusters have.
 constexpr std::pair<std::string_view, std::string_view> short_names[] = {
@@ -69,7 +69,7 @@ Result<NodeList> parse_node_list(std::string_view text, const std::string& place
     if (!*more) break;
     const auto gpus = number(row[columns->gpus], "gpu_capacity_num", most_gpus, csv->place());
     if (!gpus) return std::unexpected(gpus.error());
-    const auto cpus = number(row[columns->cpus], "cpu_num", most_cpus, csv->place());
+    const auto cpus = number(row[columns->cpus], "cpu_num", most_node_cpus, csv->place());
     if (!cpus) return std::unexpected(cpus.error());
     // A table may number its nodes.
     std::string name(trimmed(row[columns->name]));

@@ -29,8 +29,12 @@ Result<Workload> parse_lines(std::string_view text, const std::string& place,
                              const JobSizers& sizers, BadLines* bad) {
   JobReader reader(sizers);
   std::size_t number = 0;
-  for (const std::string_view line : split(text, '\n')) {
+  for (std::size_t next = 0; next < text.size();) {
+    const std::size_t end = std::min(text.find('\n', next), text.size());
+    const std::string_view line = text.substr(next, end - next);
+    next = end + 1;
     ++number;
+    if (reader.read_alike(line)) continue;
     if (trimmed(line).empty()) continue;
     const std::string here = fmt::format("{}:{}", place, number);
     auto document = parse_json_line(line, here);
@@ -39,7 +43,10 @@ Result<Workload> parse_lines(std::string_view text, const std::string& place,
       document.error().remedy = "a workload is CSV with a header, or one JSON object a line";
     const auto read =
         document ? reader.read(*document, here) : Result<void>(std::unexpected(document.error()));
-    if (read) continue;
+    if (read) {
+      reader.remember(line);
+      continue;
+    }
     if (const auto passed = pass_over(bad, read.error()); !passed)
       return std::unexpected(passed.error());
   }
@@ -49,8 +56,8 @@ Result<Workload> parse_lines(std::string_view text, const std::string& place,
 /// A cell as JSON: columns of text stay text, others are numbers, true, false or objects.
 Json cell_value(std::string_view column, const std::string& cell) {
   constexpr std::array texts = {
-      "id",          "name",     "profile", "shape",   "precision", "reference_model",
-      "application", "progress", "user",    "account", "together",  "share_rule"};
+      "id",       "name", "profile", "shape",    "precision",  "reference_model", "application",
+      "progress", "user", "account", "together", "share_rule", "array",           "task_of"};
   if (std::ranges::find(texts, column) != texts.end()) return cell;
   auto value = parse_json(cell, "cell");
   return value ? *value : Json(cell);

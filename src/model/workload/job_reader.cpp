@@ -6,8 +6,10 @@
 #include "base/clock_text.hpp"
 #include "base/format.hpp"
 #include "base/text.hpp"
+#include "model/job_array.hpp"
 #include "model/job_fields.hpp"
 #include "model/speed_table.hpp"
+#include "model/start_order.hpp"
 #include "model/workload/stated_details.hpp"
 #include "model/workload/stated_kind.hpp"
 #include "model/workload/stated_offload.hpp"
@@ -18,6 +20,7 @@ namespace cleave {
 namespace {
 
 constexpr std::size_t longest_id = 1024;
+constexpr std::size_t most_tasks = 1'000'000;  // that the arrays of a file make
 
 Duration sum(const Phases& phases) {
   return phases.cpu + phases.transfer + phases.compute + phases.bandwidth;
@@ -75,8 +78,12 @@ std::string read_name(JsonReader& in) {
 
 std::optional<Duration> read_duration(JsonReader& in) {
   refuse_both(in, "duration_s", "expected_s");
-  const auto expected = in.seconds_if("expected_s");
-  return expected ? expected : in.seconds_if("duration_s");
+  const char* key = in.has("expected_s") ? "expected_s" : "duration_s";
+  const auto duration = in.seconds_if(key);
+  if (duration && *duration == Duration::zero())
+    in.refuse(key, "a job that takes no time runs nowhere",
+              "give seconds above 0, such as 0.5, or leave the job out");
+  return duration;
 }
 
 /// What submissions say to the daemon alone changes nothing here.
@@ -109,15 +116,68 @@ std::uint32_t add(Workload& workload, const JobDetails& details) {
   return static_cast<std::uint32_t>(workload.details.size() - 1);
 }
 
-/// The replicas of a service are jobs of their own.
-std::vector<Job> jobs_of(const Job& job, const std::optional<ServiceTerms>& service) {
+/// Services end only with the run, and do not wait for what is before them.
+void refuse_order(JsonReader& in, const StatedKind& kind, const JobDetails& details) {
+  if (!kind.service || details.start == StartTerms()) return;
+  in.refuse("service", "a service waits for no other job, and is no task of an array",
+            "leave out after, array and task_of");
+}
+
+/// The replicas of a service are jobs of their own, and so are the tasks of an array.
+std::vector<Job> jobs_of(const Job& job, const std::optional<ServiceTerms>& service,
+                         const std::vector<std::int64_t>& tasks) {
+  if (!tasks.empty()) {
+    std::vector<Job> jobs(tasks.size(), job);
+    for (std::size_t i = 0; i < tasks.size(); ++i)
+      jobs[i].id = fmt::format("{}_{}", job.id, tasks[i]);
+    return jobs;
+  }
   std::vector<Job> jobs(service ? service->replicas : 1, job);
   for (std::size_t i = 0; service && i < jobs.size(); ++i)
     jobs[i].id = fmt::format("{}.{}", job.id, i);
   return jobs;
 }
 
+/// What waits for itself, over others perhaps, never starts.
+Result<void> refuse_circle(const Workload& workload, const JobsOrder& order,
+                           const std::string& place) {
+  const std::vector<std::uint32_t> circle = waiting_circle(order);
+  if (circle.empty()) return {};
+  std::vector<std::string> names;
+  for (const std::uint32_t job : circle)
+    names.push_back(fmt::format("'{}'", shown(workload.jobs[job].id)));
+  return fail(
+      ErrorKind::bad_input, fmt::format("{}: after", place),
+      names.size() == 1
+          ? fmt::format("the job {} waits for itself", names.front())
+          : fmt::format(
+                "the jobs {} wait for one another",
+                fmt::join(names.begin(),
+                          names.begin() + std::min<std::ptrdiff_t>(std::ssize(names), 5), ", ")),
+      "leave out one of them");
+}
+
 }  // namespace
+
+std::vector<std::int64_t> JobReader::read_array(JsonReader& in, const std::string& id,
+                                                JobDetails& details) {
+  const auto text = in.text_if("array");
+  if (!text || text->empty()) return {};
+  auto array = parse_array(*text);
+  if (!array) {
+    in.refuse("array", array.error().message, array.error().remedy);
+    return {};
+  }
+  if (!details.start.task_of.empty())
+    in.refuse("array", "the job is a task of another array", "leave out task_of");
+  tasks_ += array->indices.size();
+  if (tasks_ > most_tasks)
+    in.refuse("array", fmt::format("the arrays of this file have more than {} tasks", most_tasks),
+              "leave out some of them");
+  details.start.task_of = id;
+  details.start.at_once = array->at_once;
+  return std::move(array->indices);
+}
 
 Arrivals JobReader::read_arrival(JsonReader& in, const Json& document, Job& job) const {
   const auto found = document.find("arrival_s");
@@ -145,6 +205,7 @@ Arrivals JobReader::read_arrival(JsonReader& in, const Json& document, Job& job)
 
 Result<void> JobReader::read(const Json& document, const std::string& place) {
   std::optional<Error> error;
+  before_ = workload_.jobs.size();
   JsonReader in(document, place, error);
   Job job;
   job.id = read_name(in);
@@ -153,7 +214,9 @@ Result<void> JobReader::read(const Json& document, const std::string& place) {
   SpeedModel speed = read_speed(in);
   const auto duration = read_duration(in);
   JobDetails details = read_details(in);
+  const std::vector<std::int64_t> tasks = read_array(in, job.id, details);
   StatedKind kind = read_kind(in);
+  refuse_order(in, kind, details);
   for (const FieldInfo* const field : fields_of_submissions_alone())
     if (in.has(field->key)) pass_over(in, *field);
   in.done();
@@ -173,10 +236,10 @@ Result<void> JobReader::read(const Json& document, const std::string& place) {
   if (speed.offload && std::holds_alternative<BySize>(request.wanted))
     request.offload = speed.offload->most;
   restrict_to_table(in, speed, request);
-  apply_kind(in, kind, request, job, speed, details);
-  const std::vector<Job> jobs = jobs_of(job, kind.service);
+  apply_kind(in, kind, request, speed, details);
+  const std::vector<Job> jobs = jobs_of(job, kind.service, tasks);
   for (const Job& each : jobs)
-    if (ids_.contains(each.id))
+    if (ids_.contains(workload_.jobs, each.id))
       in.refuse("id", fmt::format("there are two jobs named '{}'", shown(each.id)));
   if (error) return std::unexpected(*error);
   arrivals_ = arrivals;
@@ -195,11 +258,46 @@ Result<void> JobReader::read(const Json& document, const std::string& place) {
     each.request = asks;
     each.speed = runs;
     each.details = says;
-    ids_.insert(each.id);
-    workload_.jobs.push_back(std::move(each));
-    ++workload_.read;
+    admit(std::move(each));
   }
   return {};
+}
+
+void JobReader::admit(Job job) {
+  workload_.jobs.push_back(std::move(job));
+  ids_.insert(workload_.jobs, workload_.jobs.size() - 1);
+  ++workload_.read;
+}
+
+bool JobReader::read_alike(std::string_view line) {
+  if (alike_.empty() || arrivals_ != Arrivals::seconds || !take_apart(line, parts_)) return false;
+  const auto found = alike_.find(parts_.rest);
+  if (found == alike_.end()) return false;
+  const auto arrival = duration_from_seconds(parts_.arrival_s);
+  const auto duration = duration_from_seconds(parts_.duration_s);
+  if (!arrival || !duration || *duration == Duration::zero() || parts_.id.empty() ||
+      parts_.id.size() > longest_id || ids_.contains(workload_.jobs, parts_.id))
+    return false;
+  Job job;
+  job.id = parts_.id;
+  job.arrival = Instant{} + *arrival;
+  job.duration = *duration;
+  job.request = found->second.request;
+  job.speed = found->second.speed;
+  admit(std::move(job));
+  return true;
+}
+
+/// Only where nothing but the three values depends on them: one job, of which no more is said, and
+/// whose speed is none that is worked out from the time it takes.
+void JobReader::remember(std::string_view line) {
+  if (workload_.jobs.size() != before_ + 1 || alike_.size() >= most_alike) return;
+  const Job& job = workload_.jobs.back();
+  const SpeedModel& speed = workload_.speeds[job.speed];
+  if (job.details != Job::none || speed.phases || speed.law || speed.offload ||
+      workload_.requests[job.request].offload || !take_apart(line, parts_))
+    return;
+  alike_.try_emplace(parts_.rest, Alike{job.request, job.speed});
 }
 
 Result<Workload> JobReader::finish(const std::string& place) && {
@@ -212,6 +310,10 @@ Result<Workload> JobReader::finish(const std::string& place) && {
         std::ranges::min_element(workload_.jobs, {}, &Job::arrival)->arrival.time_since_epoch();
     for (Job& job : workload_.jobs) job.arrival -= first;
   }
+  const JobsOrder order = start_order_of(workload_);
+  if (const auto possible = refuse_circle(workload_, order, place); !possible)
+    return std::unexpected(possible.error());
+  if (order.elsewhere > 0) workload_.notes["awaited_elsewhere"] = order.elsewhere;
   return std::move(workload_);
 }
 

@@ -3,6 +3,8 @@
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "model/host_share.hpp"
+#include "model/job_array.hpp"
+#include "model/start_order.hpp"
 
 namespace cleave {
 
@@ -59,6 +61,26 @@ void check_touches(JsonReader& in, const JobDetails& details) {
     in.refuse(what, "a job whose memory grows does not offload", "leave out one of the two");
 }
 
+/// What it waits for beside its place.
+StartTerms read_start(JsonReader& in) {
+  StartTerms start;
+  start.after = in.texts("after");
+  for (const std::string& each : start.after)
+    if (!parse_awaited(each))
+      in.refuse("after", fmt::format("'{}' does not say how a job must have ended", shown(each)),
+                "write ok:ID, failed:ID or any:ID, with the id of a job or of an array");
+  if (start.after.size() > static_cast<std::size_t>(most_jobs_named))
+    in.refuse("after", "these are too many jobs", fmt::format("name at most {}", most_jobs_named));
+  if (const auto array = in.text_if("task_of")) {
+    start.task_of = *array;
+    if (array->empty()) in.refuse("task_of", "the name is empty", "leave the key out");
+  }
+  start.at_once = in.integer_if("at_once", 1, most_array_tasks).value_or(0);
+  if (start.at_once > 0 && start.task_of.empty())
+    in.refuse("at_once", "this job is a task of no array", "name the array in task_of");
+  return start;
+}
+
 }  // namespace
 
 JobDetails read_details(JsonReader& in) {
@@ -95,6 +117,7 @@ JobDetails read_details(JsonReader& in) {
     read_requests(*growth, *details.growth);
     growth->done();
   }
+  details.start = read_start(in);
   check_touches(in, details);
   return details;
 }

@@ -110,13 +110,11 @@ void refuse_details(JsonReader& in, std::string_view kind, const JobDetails& det
 }
 
 /// A person stays as long on every instance.
-void apply_lease(JsonReader& in, const LeaseTerms& lease, const Request& request, Job& job,
-                 SpeedModel& speed, JobDetails& details) {
+void apply_lease(JsonReader& in, const LeaseTerms& lease, const Request& request, SpeedModel& speed,
+                 JobDetails& details) {
   refuse_details(in, "lease", details);
   if (speed.table || speed.law || speed.phases)
     in.refuse("", "a lease lasts as long on every instance", "leave out speed, law and phases");
-  if (job.duration <= Duration::zero())
-    in.refuse("duration_s", "the lease has no time", "give seconds, more than 0");
   const auto* size = std::get_if<BySize>(&request.wanted);
   if (lease.then == LeaseTerms::Then::shrink && !lease.idle_memory && size == nullptr)
     in.refuse("lease", "how much memory it holds while it is idle is not known",
@@ -146,9 +144,9 @@ StatedKind read_kind(JsonReader& in) {
   return kind;
 }
 
-void apply_kind(JsonReader& in, const StatedKind& kind, const Request& request, Job& job,
-                SpeedModel& speed, JobDetails& details) {
-  if (kind.lease) apply_lease(in, *kind.lease, request, job, speed, details);
+void apply_kind(JsonReader& in, const StatedKind& kind, const Request& request, SpeedModel& speed,
+                JobDetails& details) {
+  if (kind.lease) apply_lease(in, *kind.lease, request, speed, details);
   if (kind.service) apply_service(in, request, details);
 }
 

@@ -15,8 +15,8 @@ struct StatedKind {
 /// Reads the keys `service` and `lease`; what is wrong is kept by `in`.
 [[nodiscard]] StatedKind read_kind(JsonReader& in);
 /// What follows for the job, and what it may not say then.
-void apply_kind(JsonReader& in, const StatedKind& kind, const Request& request, Job& job,
-                SpeedModel& speed, JobDetails& details);
+void apply_kind(JsonReader& in, const StatedKind& kind, const Request& request, SpeedModel& speed,
+                JobDetails& details);
 
 [[nodiscard]] Json json_of(const ServiceTerms& service);
 [[nodiscard]] Json json_of(const LeaseTerms& lease);

@@ -28,6 +28,9 @@ void write_details(Json& line, const JobDetails& details) {
   if (details.host_memory) line["host_memory_mib"] = details.host_memory->value;
   if (details.cpus) line["cpus"] = *details.cpus;
   if (details.lease) line["lease"] = json_of(*details.lease);
+  if (!details.start.after.empty()) line["after"] = details.start.after;
+  if (!details.start.task_of.empty()) line["task_of"] = details.start.task_of;
+  if (details.start.at_once > 0) line["at_once"] = details.start.at_once;
   if (details.growth)
     line["memory"] = {{"base_mib", details.growth->base.value},
                       {"per_iteration_mib", details.growth->per_iteration.value},
