@@ -14,7 +14,7 @@ namespace cleave {
 
 namespace {
 
-constexpr OptionRow rows[] = {
+constexpr OptionRow knowledge_rows[] = {
     {"times", "true, noise:S or unknown", "true", "what is told of the times of jobs"},
     {"speeds", "true|learn|none", "true", "what is told of how times on profiles differ"},
     {"memory", "true|forecast|none", "true", "what is told of the memory of jobs"},
@@ -49,7 +49,7 @@ Result<Knowledge> parse_knowledge(std::string_view given) {
   const auto options = options_of(fmt::format("know:{}", given), "");
   if (!options)
     return fail(ErrorKind::bad_usage, "", options.error().message, "write KEY=VALUE;...");
-  const auto all = complete(*options, rows, "it");
+  const auto all = complete(*options, knowledge_rows, "it");
   if (!all) return std::unexpected(all.error());
   Knowledge knowledge;
   const std::string_view times = all->at("times");

@@ -45,7 +45,7 @@ MiB memory_of(const Application& application, std::int64_t batch) {
 }
 
 /// Options of all these generators.
-struct Setting {
+struct DynaPSetting {
   const GpuModel* gpu;
   double against_a30;  // GPU-bound time, relative to that on an A30
   std::int64_t jobs;
@@ -70,8 +70,8 @@ constexpr OptionRow least_slack_row = {
 constexpr OptionRow most_slack_row = {"most-slack", "NUMBER", "10",
                                       "largest deadline, likewise; drawn evenly between the two"};
 
-Setting read_setting(OptionReader& in, const EvaluationGpu& gpu) {
-  Setting setting{};
+DynaPSetting read_setting(OptionReader& in, const EvaluationGpu& gpu) {
+  DynaPSetting setting{};
   setting.gpu = *find_gpu_model(gpu.model);
   setting.against_a30 = a30.bandwidth / gpu.bandwidth;
   setting.jobs = in.count("jobs", 1, most_jobs);
@@ -88,7 +88,7 @@ Setting read_setting(OptionReader& in, const EvaluationGpu& gpu) {
   return setting;
 }
 
-double latency_s(const Application& application, std::int64_t batch, const Setting& setting,
+double latency_s(const Application& application, std::int64_t batch, const DynaPSetting& setting,
                  const Profile& profile) {
   return setting.scale / 1000 *
          batch_time(application.a30, static_cast<double>(batch),
@@ -101,8 +101,8 @@ struct Drawn {
   double arrival_s;
 };
 template <class Batches>
-void add_job(WorkloadMaker& maker, const Setting& setting, const Drawn& drawn, std::int64_t number,
-             Random& random, Batches&& batches_of) {
+void add_job(WorkloadMaker& maker, const DynaPSetting& setting, const Drawn& drawn,
+             std::int64_t number, Random& random, Batches&& batches_of) {
   const Application& application = *drawn.application;
   const std::int64_t batch = setting.batches[random.below(setting.batches.size())];
   const auto time = [&](const Profile& profile) {
@@ -148,7 +148,7 @@ constexpr auto concurrent_options = a30_options("4", "1", "64", "0");
 
 Result<Workload> on_a30(std::uint64_t seed, const OptionTexts& options) {
   OptionReader in(options);
-  const Setting setting = read_setting(in, a30);
+  const DynaPSetting setting = read_setting(in, a30);
   const double gap = in.number("gap", 0, 1e6);
   if (gap * static_cast<double>(setting.jobs) > longest_arrivals_s)
     in.refuse("gap", "with this many jobs the arrivals take years");
@@ -198,7 +198,7 @@ constexpr std::array<OptionRow, 11> cluster_options = {
 
 Result<Workload> on_cluster(std::uint64_t seed, const OptionTexts& options) {
   OptionReader in(options);
-  const Setting setting = read_setting(in, a100);
+  const DynaPSetting setting = read_setting(in, a100);
   const double rate = in.number("rate", 1e-3, 1e9);
   if (3600 / rate * static_cast<double>(setting.jobs) > longest_arrivals_s)
     in.refuse("rate", "with this many jobs the arrivals take years");
@@ -224,7 +224,7 @@ Result<Workload> on_cluster(std::uint64_t seed, const OptionTexts& options) {
   return maker.done();
 }
 
-constexpr GeneratorRow table[] = {
+constexpr GeneratorRow dyna_p_generator_rows[] = {
     {.name = "dyna-p-50",
      .summary = "50 inference jobs of small language models, batches 1 to 64",
      .source = "Dyna-P, 4, table 2",
@@ -260,7 +260,7 @@ constexpr GeneratorRow table[] = {
 }  // namespace
 
 std::span<const GeneratorRow> dyna_p_generators() {
-  return table;
+  return dyna_p_generator_rows;
 }
 
 }  // namespace cleave

@@ -100,7 +100,7 @@ Result<Workload> make_lab_day(std::uint64_t seed, const OptionTexts& /*options*/
   return workload;
 }
 
-constexpr GeneratorRow table[] = {
+constexpr GeneratorRow lab_day_generator_rows[] = {
     {.name = "lab-day",
      .summary = "200 jobs of a research laboratory in about eleven hours",
      .source = "invented for this project",
@@ -112,7 +112,7 @@ constexpr GeneratorRow table[] = {
 }  // namespace
 
 std::span<const GeneratorRow> lab_day_generators() {
-  return table;
+  return lab_day_generator_rows;
 }
 
 }  // namespace cleave

@@ -18,12 +18,12 @@ namespace cleave {
 
 namespace {
 
-const GpuModel& a100() {
+const GpuModel& a100_model() {
   static const GpuModel& model = **find_gpu_model("A100-40GB");
   return model;
 }
 
-const GpuModel& a30() {
+const GpuModel& a30_model() {
   static const GpuModel& model = **find_gpu_model("A30-24GB");
   return model;
 }
@@ -60,7 +60,8 @@ double kernel_time(const GpuModel& model, std::string_view benchmark, const Prof
   const MeasuredSpeed* measured = find_measured(MeasuredSet::rodinia, benchmark);
   if (measured == nullptr || !measured->speeds.contains("1g.6gb")) return here;
   const double on_1g = std::pow(1 / measured->speeds.find("1g.6gb")->second, job_overlap);
-  const double most = std::pow(gpu_bound_time(a30(), *a30().find("1g.6gb")), job_overlap);
+  const double most =
+      std::pow(gpu_bound_time(a30_model(), *a30_model().find("1g.6gb")), job_overlap);
   const double bound =
       std::clamp((on_1g - 1) / (most - 1), 0.0, 1.0);  // both to the power of the overlap
   return joined_time(std::pow(1 - bound, 1 / job_overlap), std::pow(bound, 1 / job_overlap), here,
@@ -121,9 +122,9 @@ Result<Workload> homogeneous(std::string_view benchmark, std::uint64_t seed,
   const double mig_off_speed = in.number("mig-off", 0.01, 100);
   if (in.error()) return std::unexpected(*in.error());
   const SpeedTable speeds = with_mig_off(
-      speeds_from_times(a100(), memory,
+      speeds_from_times(a100_model(), memory,
                         [&](const Profile& profile) {
-                          return 1 - share + share * kernel_time(a100(), benchmark, profile) +
+                          return 1 - share + share * kernel_time(a100_model(), benchmark, profile) +
                                  slower * neighbours(profile);
                         }),
       mig_off_speed);
@@ -208,7 +209,7 @@ Result<Workload> heterogeneous(std::uint64_t seed, const OptionTexts& options) {
     job.id = fmt::format("{}-{:03}", size.name, i);
     job.duration = whole_ms(seconds[order[i]] * draw_around_one(random, spread));
     maker.add(std::move(job), BySize{memory, {}},
-              with_mig_off(rodinia_speeds(a100(), benchmark, memory, share), mig_off_speed),
+              with_mig_off(rodinia_speeds(a100_model(), benchmark, memory, share), mig_off_speed),
               details);
   }
   return maker.done();
@@ -254,9 +255,9 @@ Result<Workload> tight_fit(std::uint64_t seed, const OptionTexts& options) {
     Job job;
     job.id = fmt::format("{}-{:03}", benchmark, i);
     job.duration = whole_ms(seconds * draw_around_one(random, spread));
-    const MiB memory = *a30().find(profiles[size])->usable;
+    const MiB memory = *a30_model().find(profiles[size])->usable;
     maker.add(std::move(job), ByProfile{std::string(wanted)},
-              rodinia_speeds(a30(), benchmark, memory, share), details);
+              rodinia_speeds(a30_model(), benchmark, memory, share), details);
   }
   return maker.done();
 }
@@ -417,9 +418,9 @@ Result<Workload> growing(std::string_view name, std::uint64_t seed, const Option
   const double mig_off_speed = in.number("mig-off", 0.01, 100);
   if (in.error()) return std::unexpected(*in.error());
   const SpeedTable speeds = with_mig_off(
-      speeds_from_times(a100(), base,
+      speeds_from_times(a100_model(), base,
                         [&](const Profile& profile) {
-                          return joined_time(1, gpu_bound, gpu_bound_time(a100(), profile),
+                          return joined_time(1, gpu_bound, gpu_bound_time(a100_model(), profile),
                                              job_overlap);
                         }),
       mig_off_speed);
@@ -446,7 +447,7 @@ constexpr std::string_view ml_source = "MIGM, 5.2.1 and A.1, table 2";
 constexpr std::string_view growing_source = "MIGM, 5.2.2 and A.1, table 2";
 constexpr std::string_view one = "1xA100-40GB";
 
-constexpr GeneratorRow table[] = {
+constexpr GeneratorRow migm_generator_rows[] = {
     {.name = "hm1",
      .summary = "50 particle filters of 5 GB",
      .source = rodinia_source,
@@ -548,7 +549,7 @@ constexpr GeneratorRow table[] = {
 }  // namespace
 
 std::span<const GeneratorRow> migm_generators() {
-  return table;
+  return migm_generator_rows;
 }
 
 }  // namespace cleave

@@ -38,7 +38,7 @@ struct Query {
   [[nodiscard]] std::int64_t length() const { return request + response; }
 };
 
-struct Setting {
+struct OnlineSetting {
   std::int64_t jobs, queries, longest;
   double gap_s;
   double request_median, request_sigma, response_median, response_sigma;
@@ -74,9 +74,9 @@ constexpr auto long_25_options = options_for("25", "long");
 constexpr auto normal_50_options = options_for("50", "all");
 constexpr auto long_50_options = options_for("50", "long");
 
-Result<Setting> setting(const OptionTexts& options) {
+Result<OnlineSetting> setting(const OptionTexts& options) {
   OptionReader in(options);
-  Setting all{};
+  OnlineSetting all{};
   all.jobs = in.count("jobs", 1, most_jobs);
   const std::string& unit = in.text("unit");
   all.gap_s = in.number("gap", 0, 1e6) * (unit == "ms" ? 0.001 : unit == "min" ? 60 : 1);
@@ -109,7 +109,7 @@ constexpr std::array<std::string_view, 2> trace_columns[] = {
 
 /// The queries of a public trace, without those that failed, which have no response, and without
 /// outliers.
-Result<std::vector<Query>> queries_of_trace(const Setting& setting) {
+Result<std::vector<Query>> queries_of_trace(const OnlineSetting& setting) {
   const auto text = read_text(setting.trace, trace_limits);
   if (!text) return std::unexpected(text.error());
   auto csv = CsvReader::open(*text, shown(setting.trace, 200));
@@ -142,7 +142,7 @@ Result<std::vector<Query>> queries_of_trace(const Setting& setting) {
 }
 
 /// A synthetic trace of queries, with enough draws that its upper half by length is stable.
-std::vector<Query> drawn_queries(const Setting& setting, Random& random) {
+std::vector<Query> drawn_queries(const OnlineSetting& setting, Random& random) {
   constexpr std::size_t size = 4000;
   std::vector<Query> pool;
   const auto tokens = [&](double median, double sigma) {
@@ -157,7 +157,7 @@ std::vector<Query> drawn_queries(const Setting& setting, Random& random) {
 }
 
 /// What the queries of tasks are drawn from.
-Result<std::vector<Query>> query_pool(const Setting& setting, Random& random) {
+Result<std::vector<Query>> query_pool(const OnlineSetting& setting, Random& random) {
   auto pool = setting.trace == "none" ? drawn_queries(setting, random) : queries_of_trace(setting);
   if (!pool || !setting.only_long) return pool;
   std::ranges::stable_sort(*pool, {}, &Query::length);
@@ -165,7 +165,7 @@ Result<std::vector<Query>> query_pool(const Setting& setting, Random& random) {
   return pool;
 }
 
-double offloaded_mib(const Model& model, const Profile& profile, const Setting& setting) {
+double offloaded_mib(const Model& model, const Profile& profile, const OnlineSetting& setting) {
   const double room =
       std::max(0.0, static_cast<double>(profile.usable->value) - setting.reserve_mib);
   return std::max(0.0, model.weights_mib - room);
@@ -173,7 +173,7 @@ double offloaded_mib(const Model& model, const Profile& profile, const Setting& 
 
 /// One pass through the model, which makes one token: resident weights are read from the instance's
 /// memory at its share of the bandwidth, the others come over the link.
-double pass_s(const Model& model, const Profile& profile, const Setting& setting) {
+double pass_s(const Model& model, const Profile& profile, const OnlineSetting& setting) {
   const double offloaded = offloaded_mib(model, profile, setting);
   const double share = profile.memory.value / 8.0;
   return setting.overhead_s +
@@ -189,7 +189,7 @@ struct Task {
   double passes = 0;
   std::int64_t output = 0;  // tokens
 };
-Task draw_task(const Setting& setting, const std::vector<Query>& pool, Random& random) {
+Task draw_task(const OnlineSetting& setting, const std::vector<Query>& pool, Random& random) {
   Task task;
   for (std::int64_t q = 0; q < setting.queries; ++q) {
     const Query& query = pool[random.below(pool.size())];
@@ -202,7 +202,7 @@ Task draw_task(const Setting& setting, const std::vector<Query>& pool, Random& r
 
 /// What of a task is on the host, all of which crosses the link at every pass.
 std::optional<Offload> offload_of(const JobDetails& details, const Job& job, const Profile& profile,
-                                  const Setting& setting) {
+                                  const OnlineSetting& setting) {
   if (!details.offload || !setting.shares_link) return std::nullopt;
   return Offload{*profile.usable + *details.offload, *details.offload,
                  *details.offload_touches / in_seconds(job.duration)};
@@ -245,7 +245,7 @@ Result<Workload> tasks(std::uint64_t seed, const OptionTexts& options) {
 
 constexpr std::string_view source = "An Online Fragmentation-Aware Scheduler, V-A2, table II";
 constexpr std::string_view fleet = "4xA100-40GB";
-constexpr GeneratorRow table[] = {
+constexpr GeneratorRow online_generator_rows[] = {
     {.name = "normal-25",
      .summary = "language-model tasks, mean gap 25, queries of all lengths",
      .source = source,
@@ -275,7 +275,7 @@ constexpr GeneratorRow table[] = {
 }  // namespace
 
 std::span<const GeneratorRow> online_generators() {
-  return table;
+  return online_generator_rows;
 }
 
 }  // namespace cleave

@@ -15,7 +15,7 @@ namespace {
 
 // All of it is invented for this project; the shapes are those that sites describe: requests follow
 // the hours of the day, people come in the morning and pause, batches come at any time.
-constexpr OptionRow rows[] = {
+constexpr OptionRow service_rows[] = {
     {"services", "COUNT", "4", "services, of one to three replicas each"},
     {"leases", "COUNT", "30", "notebooks, which people open from 8 to 18 o'clock"},
     {"batches", "COUNT", "110", "batches, over the whole day"},
@@ -172,19 +172,19 @@ Result<Workload> make_services(std::uint64_t seed, const OptionTexts& options) {
   return day.done();
 }
 
-constexpr GeneratorRow table[] = {
+constexpr GeneratorRow services_generator_rows[] = {
     {.name = "services",
      .summary = "a day of services, notebooks, and batches that fill what these leave",
      .source = "invented for this project",
      .fleet = "4xA100-40GB",
-     .options = rows,
+     .options = service_rows,
      .make = make_services},
 };
 
 }  // namespace
 
 std::span<const GeneratorRow> services_generators() {
-  return table;
+  return services_generator_rows;
 }
 
 }  // namespace cleave

@@ -99,7 +99,7 @@ Result<Workload> mix(std::uint64_t seed, const OptionTexts& options) {
   return workload;
 }
 
-constexpr GeneratorRow table[] = {
+constexpr GeneratorRow taming_generator_rows[] = {
     {.name = "taming",
      .summary = "seven of each application of the Taming paper at once",
      .source = "Taming GPU Underutilization, III-B and V, table III",
@@ -111,7 +111,7 @@ constexpr GeneratorRow table[] = {
 }  // namespace
 
 std::span<const GeneratorRow> taming_generators() {
-  return table;
+  return taming_generator_rows;
 }
 
 }  // namespace cleave
