@@ -143,6 +143,7 @@ bool Compactor::reserved(GpuId gpu, Instant now) const {
 /// Those of one place that nothing but the place keeps waiting.
 void Compactor::add_waiting(const Engine& engine, CompactionScene& scene) const {
   for (const JobId job : queue()) {
+    if (engine.array_is_full(job)) continue;
     const ResolvedRequest& asked = in_.requests[engine.request_of(job)];
     const Outlook outlook = engine.outlook(job);
     if (asked.request.places != 1 || !outlook.host.empty() || outlook.user_at_limit) {

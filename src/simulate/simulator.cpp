@@ -13,10 +13,12 @@
 #include "placement/gang_room.hpp"
 #include "simulate/account.hpp"
 #include "simulate/agenda.hpp"
+#include "simulate/awaiting_jobs.hpp"
 #include "simulate/compactor.hpp"
 #include "simulate/energy_account.hpp"
 #include "simulate/gang_runs.hpp"
 #include "simulate/job_run.hpp"
+#include "simulate/known_arrays.hpp"
 #include "simulate/known_jobs.hpp"
 #include "simulate/lease_book.hpp"
 #include "simulate/least_needs.hpp"
@@ -61,6 +63,8 @@ class Simulation {
         withholds_memory_(told_to(spec, options).memory != KnownMemory::truth),
         learns_(told_to(spec, options).speeds == KnownSpeeds::learn),
         processes_(workload),
+        arrays_(workload, processes_),
+        held_back_(workload),
         fleet_(file),
         requests_(file.geometries),
         world_(fleet_, options.reconfiguration,
@@ -142,7 +146,7 @@ class Simulation {
                                 .kinds = has_kinds_,
                                 .reservations = options_.reservations,
                                 .gangs = asks_for_gangs(workload_)},
-                               requests_, forecaster_);
+                               requests_, forecaster_, nullptr, arrays_.any() ? &arrays_ : nullptr);
     if (!engine) return std::unexpected(engine.error());
     engine_ = std::make_unique<Engine>(std::move(*engine));
     return {};
@@ -221,7 +225,8 @@ class Simulation {
   }
 
   /// The job, which is no replica, has ended for good.
-  void other_ends(JobId id) {
+  void other_ends(JobId id, bool well) {
+    if (held_back_.counts()) held_back_.ended(static_cast<std::uint32_t>(index(id)), well);
     if (!services_.counts() || is_replica(id)) return;
     --others_left_;
     note_end();
@@ -333,6 +338,7 @@ class Simulation {
   /// When something happens next; `no_time` when nothing is left that could change anything.
   Instant next_time() {
     while (!agenda_.empty() && outdated(agenda_.top())) agenda_.pop();
+    if (held_back_.any_freed()) return now_;
     if (over_at_ && !arrivals_left()) return no_time;
     const bool agenda_counts =
         !agenda_.empty() && (arrivals_left() || running_ > endless_ || timed_left_ > 0 ||
@@ -362,20 +368,37 @@ class Simulation {
       agenda_.pop();
       expect_later();
       handle(item);
+    } else if (held_back_.any_freed()) {
+      const AwaitingJobs::Freed freed = held_back_.next();
+      freed.may_start ? submit(static_cast<JobId>(freed.job))
+                      : give_up(static_cast<JobId>(freed.job));
     } else {
       const auto id = static_cast<JobId>(arrived_++);
       expect_arrivals();
       ++summary_.events;
       observe([&] { return RunEvent{now_, RunEvent::Kind::submitted, id, {}, {}, {}}; });
-      if (has_kinds_) arrives_of_kind(id);
-      if (compactor_) waits_for_room(id);
-      engine_->on(Submitted{id, request_ids_[job(id).request]}, now_, commands_);
+      if (!held_back_.counts() || held_back_.comes(static_cast<std::uint32_t>(index(id))))
+        submit(id);
     }
     expect_commands();
     if (options_.progress && ++steps_ % 16384 == 0)
       options_.progress(std::min(summary_.events, 2 * workload_.jobs.size()),
                         2 * workload_.jobs.size());
     return carry_out_all();
+  }
+
+  /// The engine hears of the job, which waits for no other.
+  void submit(JobId id) {
+    if (has_kinds_) arrives_of_kind(id);
+    if (compactor_) waits_for_room(id);
+    engine_->on(Submitted{id, request_ids_[job(id).request]}, now_, commands_);
+  }
+
+  /// What it waits for cannot come any more.
+  [[gnu::noinline]] void give_up(JobId id) {
+    account_.rejected(index(id), "a job that it was to wait for ended otherwise");
+    other_ends(id, false);
+    observe([&] { return RunEvent{now_, RunEvent::Kind::rejected, id, {}, {}, {}}; });
   }
 
   /// Has the memory fetch what the next ends of jobs need, while other events are being worked on.
@@ -1063,7 +1086,7 @@ class Simulation {
     }
     failed ? account_.failed(index(id)) : account_.finished(index(id), now_);
     if (leases_.has(id)) leases_.ends(id);
-    other_ends(id);
+    other_ends(id, !failed);
     runs_.close(id);
     engine_->on(Finished{id}, now_, commands_);
   }
@@ -1181,7 +1204,7 @@ class Simulation {
     end_work(gang, failed ? Ending::failed : Ending::finished,
              failed ? RunEvent::Kind::failed : RunEvent::Kind::finished);
     failed ? account_.failed(index(job)) : account_.finished(index(job), now_);
-    other_ends(job);
+    other_ends(job, !failed);
     for (std::uint32_t rank = 0; rank < processes.size; ++rank)
       leave_with_others(gang, processes.member(rank));
     engine_->on(Finished{job}, now_, commands_);
@@ -1526,7 +1549,7 @@ class Simulation {
   Result<void> carry_out(const RejectJob& what) {
     if (compactor_) compactor_->waits_no_more(what.job);
     account_.rejected(index(what.job), what.reason);
-    other_ends(what.job);
+    other_ends(what.job, false);
     std::erase(arrived_leases_, what.job);
     runs_.close(what.job);
     observe([&] { return RunEvent{now_, RunEvent::Kind::rejected, what.job, {}, {}, {}}; });
@@ -1536,7 +1559,7 @@ class Simulation {
   Result<void> carry_out(const FailJob& what) {
     if (compactor_) compactor_->waits_no_more(what.job);
     account_.failed(index(what.job));
-    other_ends(what.job);
+    other_ends(what.job, false);
     if (gangs_.find(what.job) == nullptr) runs_.close(what.job);
     observe([&] { return RunEvent{now_, RunEvent::Kind::failed, what.job, {}, {}, {}}; });
     return {};
@@ -1662,10 +1685,11 @@ class Simulation {
     return carry_out_all();
   }
 
-  /// The others that wait.
+  /// The others that wait. Those that the new engine has stopped meanwhile it knows.
   Result<void> tell_queue(const std::vector<JobId>& queue, JobId but) {
     for (const JobId job : queue)
-      if (job != but) engine_->on(Submitted{job, wanted_.at(job)}, now_, commands_);
+      if (const auto wanted = wanted_.find(job); job != but && wanted != wanted_.end())
+        engine_->on(Submitted{job, wanted->second}, now_, commands_);
     wanted_.clear();
     engine_->settle(now_, commands_);
     return carry_out_all();
@@ -1742,7 +1766,9 @@ class Simulation {
   const SimulationOptions& options_;
   const bool withholds_memory_, learns_;
   const Processes processes_;
-  Fleet fleet_;  // as it is at the beginning
+  const KnownArrays arrays_;
+  AwaitingJobs held_back_;  // that wait for others
+  Fleet fleet_;             // as it is at the beginning
   RequestTable requests_;
   std::vector<RequestId> request_ids_;  // by Workload::requests
   World world_;

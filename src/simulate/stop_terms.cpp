@@ -1,6 +1,7 @@
 #include "simulate/stop_terms.hpp"
 
 #include "base/format.hpp"
+#include "base/human_time.hpp"
 #include "base/text.hpp"
 
 namespace cleave {
@@ -26,11 +27,10 @@ Result<StopTerms> parse_stop_terms(std::string_view given) {
     terms.by_memory = CheckpointStore{*rate};
     return terms;
   }
-  const auto number = parse_number(given);
-  const auto time = number ? duration_from_seconds(*number) : Result<Duration>{Duration{-1}};
-  if (!time || *time < Duration::zero())
-    return fail(ErrorKind::bad_usage, "", fmt::format("'{}' is not a time", shown(given)),
-                "give seconds, at most a hundred years, or memory, or memory:RATE in GB/s");
+  const auto time = parse_human(given);
+  if (!time)
+    return fail(ErrorKind::bad_usage, "", time.error().message,
+                fmt::format("{}, or memory, or memory:RATE in GB/s", time.error().remedy));
   terms.checkpoint = *time;
   return terms;
 }

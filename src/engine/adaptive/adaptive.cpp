@@ -8,6 +8,9 @@
 
 #include "base/overloads.hpp"
 #include "engine/adaptive/books.hpp"
+#include "engine/adaptive/forward_changes.hpp"
+#include "engine/adaptive/forward_starts.hpp"
+#include "engine/adaptive/forward_view.hpp"
 #include "engine/adaptive/gpu_proposals.hpp"
 #include "engine/adaptive/place_finder.hpp"
 #include "engine/queue/never_ours.hpp"
@@ -38,7 +41,7 @@ class Adaptive final : public Scheduler, private QueueHost {
            std::size_t disruptions)
       : books_(setup, rules, disruptions),
         finder_(books_),
-        proposals_(books_),
+        proposals_(books_, finder_),
         never_ours_(setup.fleet),
         overtakes_queue_(rules.backfill != Backfill::none),
         queue_(setup, std::move(rules)),
@@ -402,7 +405,9 @@ class Adaptive final : public Scheduler, private QueueHost {
   /// Those that wait here, above this priority; what is kept for jobs below it is not in their way.
   void serve_here(std::optional<std::int64_t> above, std::vector<Command>& commands) {
     books_.above = above;
-    if (recuts()) {
+    if (recuts() && plans_stops()) {
+      recut_by_plan(commands);
+    } else if (recuts()) {
       recut(commands);
     } else {
       place_for_good(commands);
@@ -419,11 +424,22 @@ class Adaptive final : public Scheduler, private QueueHost {
     return mean == 0 || books_.ledger.mean_checkpoint_s() < dear * mean;
   }
 
+  /// Not where a job has waited for long: others may not begin because it does better later.
+  [[nodiscard]] bool may_plan() const {
+    const auto eldest = books_.waiting.eldest();
+    return eldest && queue_priorities_.empty() &&
+           (starts_ < patience_ || eldest->first > starts_ - patience_);
+  }
+
+  /// Whether what is stopped and started is planned forward.
+  [[nodiscard]] bool plans_stops() const { return may_plan() && can_plan_stops(books_); }
+
   // Where no job may be interrupted.
 
   void place_for_good(std::vector<Command>& commands) {
     if (books_.waiting.empty()) return;
     finder_.set_price();
+    if (may_plan() && can_plan_forward(books_)) return place_by_plan(commands);
     const double next_end = finder_.next_end_s();
     // None of lower priority takes what a job leaves that waits for something better.
     const bool may_pass = running_ > 0 && queue_priorities_.empty() &&
@@ -441,7 +457,7 @@ class Adaptive final : public Scheduler, private QueueHost {
       }
       const double rest = books_.ledger.rest(job, books_.now);
       if (may_pass &&
-          rest * place->cost > rest * finder_.least_cost(job) + 0.3 * next_end * passed) {
+          rest * place->cost > rest * finder_.least_cost(job) + wait_for_end * next_end * passed) {
         passed += 1;
         wait_for_better_.insert(job);
         continue;
@@ -449,6 +465,13 @@ class Adaptive final : public Scheduler, private QueueHost {
       start_pooled(job, place->spot, commands);
       finder_.set_price();
     }
+  }
+
+  void place_by_plan(std::vector<Command>& commands) {
+    const ForwardStarts starts = starts_by_plan(books_, finder_);
+    for (const auto& [job, spot] : starts.now) start_pooled(job, spot, commands);
+    for (const JobId job : starts.later)
+      if (finder_.best_place(job)) wait_for_better_.insert(job);
   }
 
   /// Nothing runs, so nothing will end: what may start does.
@@ -532,6 +555,8 @@ class Adaptive final : public Scheduler, private QueueHost {
     for (const JobId job : books_.first_waiting(most)) {
       if (in_vain.contains(books_.ledger[job].request)) continue;
       if (const auto place = finder_.best_place(job)) {
+        const auto [gpu, id] = place->spot;
+        if (proposals_.may_start_on(job, gpu, PlacementSet::of(*id)).empty()) continue;
         start_pooled(job, place->spot, commands);
       } else if (!books_.ledger[job].cut && !books_.host_takes) {
         in_vain.insert(books_.ledger[job].request);
@@ -553,6 +578,7 @@ class Adaptive final : public Scheduler, private QueueHost {
 
   void recut(std::vector<Command>& commands) {
     books_.ledger.look_around(books_.now);
+    finder_.set_price();
     auto wanted = newcomers();
     const std::vector<GpuId> gpus = to_look_at(wanted.empty());
     touched_.clear();
@@ -580,6 +606,27 @@ class Adaptive final : public Scheduler, private QueueHost {
     }
     fill_up(commands);
     if (books_.waiting.empty() && queue_.empty() && ended_) spread(commands);
+  }
+
+  /// What to change is judged by what becomes of all; then what waits starts by the same plan.
+  void recut_by_plan(std::vector<Command>& commands) {
+    constexpr int most_changes = 8;
+    books_.ledger.look_around(books_.now);
+    touched_.clear();
+    std::vector<GpuId> gpus;
+    for (std::size_t i = 0; i < books_.seats.fleet().size(); ++i) {
+      const auto gpu = static_cast<GpuId>(i);
+      if (!books_.seats.fleet()[gpu].absent && !books_.in_advance(gpu)) gpus.push_back(gpu);
+    }
+    for (int changes = 0; changes < most_changes && may_plan(); ++changes) {
+      finder_.set_price();
+      const auto best = best_change(books_, finder_, proposals_.propose_all(gpus, newcomers()));
+      if (!best) break;
+      carry_out(*best, commands);
+    }
+    if (books_.waiting.empty()) return;
+    finder_.set_price();
+    place_by_plan(commands);
   }
 
   /// Whether a job that it would start here waits no more.

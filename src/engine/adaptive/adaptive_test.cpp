@@ -45,6 +45,46 @@ TEST(Adaptive, ALongJobTakesNoPlaceOfAShortOne) {
   EXPECT_EQ(world.of(0).saved, 0U);
 }
 
+// Where times are known and to stop a job costs something of what it takes, which the plan weighs.
+
+TEST(Adaptive, AJobIsStoppedOnlyForOneThatEndsMuchSooner) {
+  // A stop costs 30 s, and the first job has done 100 s by then.
+  const std::pair<std::chrono::seconds, bool> cases[] = {{20s, true}, {890s, false}};
+  for (const auto& [second, stopped] : cases) {
+    AdaptiveWorld world("adaptive");
+    world.submit(0, of_time(1000s));
+    world.wait(100s);
+    world.submit(1, of_time(second));
+    EXPECT_EQ(world.runs(1), stopped) << second.count();
+    EXPECT_EQ(world.of(0).saved, stopped ? 1U : 0U) << second.count();
+  }
+}
+
+TEST(Adaptive, NoJobIsStoppedThatEndsBeforeAnotherCouldBegin) {
+  AdaptiveWorld world("adaptive");
+  world.submit(0, of_time(200s));
+  world.wait(190s);
+  world.submit_all(1, std::vector<AdaptiveJob>(5, of_time(100s)));
+  EXPECT_TRUE(world.runs(0));
+  world.finish(0);
+  EXPECT_EQ(world.running().size(), 1U);
+}
+
+TEST(Adaptive, AShortJobStaysAwayFromWhatWouldBarelyMoveItIfAJobEndsSoon) {
+  for (const auto left : {20s, 100'000s}) {
+    AdaptiveWorld world("adaptive", "1xA100-40GB", {.idle = "3g.20gb@4"});
+    const AdaptiveJob old{
+        .request = {ByProfile{"3g.20gb"}, {}}, .full = 10'000s + left, .bend = 0, .saves = false};
+    world.adopt(0, old, "3g.20gb@4", 10'000s);
+    AdaptiveJob steep = elastic(20s);
+    steep.bend = 3;
+    world.submit(1, steep);
+    EXPECT_EQ(world.runs(1), left > 20s);
+    world.finish(0);
+    EXPECT_TRUE(world.runs(1));
+  }
+}
+
 TEST(Adaptive, TheMoreWaitBehindTwoJobsTheLessItMattersWhichIsFirst) {
   for (const std::size_t others : {0U, 20U}) {
     AdaptiveWorld world("adaptive");
@@ -378,7 +418,7 @@ TEST(Adaptive, WhatOneNeededOthersOfItsApplicationGetFromTheBeginning) {
     world.run_out(0);
     flat.application = application;
     world.submit(1, flat);
-    EXPECT_EQ(world.slices(1), *application == 'a' ? 2 : 1);
+    EXPECT_EQ(*world.usable(1) > MiB{9000}, *application == 'a') << world.usable(1)->value;
   }
 }
 

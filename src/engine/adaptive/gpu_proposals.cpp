@@ -18,12 +18,14 @@ constexpr double least_gain = 0.03, for_each_disturbed = 0.02, least_of_move = 0
 constexpr double look_ahead = 0.35;  // of the time that the jobs of a GPU take to end
 constexpr double arrivals_ahead =
     2;  // and no further than this number of jobs take to come to each GPU
-constexpr double long_stays = 100;   // checkpoints: from then on a job is long to those that wait
+constexpr double long_stays = 100;  // checkpoints: from then on a job is long to those that wait
+constexpr double soon_done = 3;     // checkpoints: one that has no more to do stays where it starts
 constexpr double per_priority = 16;  // a unit of work counts so much more at the next higher one
 
 }  // namespace
 
-GpuProposals::GpuProposals(Books& books) : books_(books) {
+GpuProposals::GpuProposals(Books& books, const PlaceFinder& finder)
+    : books_(books), finder_(finder) {
   for (const auto& graph : books.setup.fleet.graphs()) planners_.emplace_back(graph);
 }
 
@@ -56,6 +58,7 @@ PlanJob GpuProposals::as_newcomer(JobId job, GpuId gpu, std::int64_t base) {
   as.speed = books_.ledger.speeds(job)[books_.kind(gpu)];
   as.allowed = books_.no_larger(
       job, gpu, books_.hosted(job, gpu, known.allowed[books_.kind(gpu)] - books_.blocked(gpu)));
+  if (!(known.pace > 0)) as.allowed = may_start_on(job, gpu, as.allowed);
   as.checkpoint_s = books_.ledger.mean_checkpoint_s();
   // One that runs elsewhere is saved and restored, unless a replica takes over; one that was saved
   // is restored only.
@@ -66,6 +69,12 @@ PlanJob GpuProposals::as_newcomer(JobId job, GpuId gpu, std::int64_t base) {
     as.restore_s = checkpoint_s / 2;
   }
   return as;
+}
+
+PlacementSet GpuProposals::may_start_on(JobId job, GpuId gpu, PlacementSet places) const {
+  const bool stays =
+      books_.ledger.rest(job, books_.now) < soon_done * books_.ledger.mean_checkpoint_s();
+  return stays ? finder_.without_traps(job, gpu, places) : places;
 }
 
 WorkWorth GpuProposals::weighed(JobId job, std::int64_t base) const {

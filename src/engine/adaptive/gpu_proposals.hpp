@@ -8,6 +8,7 @@
 
 #include "engine/adaptive/books.hpp"
 #include "engine/adaptive/gpu_plan.hpp"
+#include "engine/adaptive/place_finder.hpp"
 
 namespace cleave {
 
@@ -27,8 +28,8 @@ struct GpuProposal {
 /// Makes proposals; changes nothing.
 class GpuProposals {
  public:
-  /// The books must outlive it.
-  explicit GpuProposals(Books& books);
+  /// Both must outlive it.
+  GpuProposals(Books& books, const PlaceFinder& finder);
 
   /// With these newcomers, and without the job `but`.
   [[nodiscard]] GpuProposal propose(GpuId gpu, std::span<const JobId> newcomers,
@@ -38,6 +39,8 @@ class GpuProposals {
                                                      std::span<const JobId> wanted);
   /// Whether it gains enough. What disturbs no job need not gain much.
   [[nodiscard]] static bool worth_it(const GpuProposal& it);
+  /// Those of the places of the GPU on which it starts, where jobs may be stopped.
+  [[nodiscard]] PlacementSet may_start_on(JobId job, GpuId gpu, PlacementSet places) const;
   /// The job that gains most by going to one of the GPUs with least work, if one gains enough.
   [[nodiscard]] std::optional<GpuProposal> best_move();
 
@@ -51,6 +54,7 @@ class GpuProposals {
   [[nodiscard]] double stay_worth(JobId job, double horizon) const;
 
   Books& books_;
+  const PlaceFinder& finder_;
   std::vector<GpuPlanner> planners_;  // by GPU model
   std::vector<double> rent_;
 };

@@ -40,8 +40,7 @@ void PlaceFinder::look_at(JobId job, GpuId gpu, PlacementSet places,
 }
 
 double PlaceFinder::cost_of(const Geometry& rules, PlacementId place, double pace) const {
-  const Profile& profile = *rules[place].profile;
-  return (1 + price_ * (profile.compute.value + profile.memory.value) / 2.0) / pace;
+  return (1 + price_ * slices_of(*rules[place].profile)) / pace;
 }
 
 std::optional<PricedPlace> PlaceFinder::best_place(JobId job) {
@@ -77,18 +76,55 @@ double PlaceFinder::least_cost(JobId job) const {
   return least;
 }
 
+PlacementSet PlaceFinder::without_traps(JobId job, GpuId gpu, PlacementSet places) const {
+  const LedgerJob& known = books_.ledger[job];
+  const Geometry& rules = books_.geometry(gpu);
+  const double rest = books_.ledger.rest(job, books_.now);
+  std::optional<double> latest;  // what waiting costs
+  for (const PlacementId place : places) {
+    const double pace =
+        known.speed[books_.kind(gpu)][static_cast<std::size_t>(rules[place].profile_index)];
+    if (!(pace > 0) || !is_trap(known, slices_of(*rules[place].profile), pace)) continue;
+    if (!latest) {
+      const double next_end = soonest_end_s(true);
+      if (next_end < 0) return places;  // services do not end
+      latest = rest * least_cost(job) + wait_for_end * next_end;
+    }
+    if (rest * cost_of(rules, place, pace) > *latest) places.erase(place);
+  }
+  return places;
+}
+
+/// Whether another place makes it faster for less than half the slice-seconds: the rest would do
+/// for another such job.
+bool PlaceFinder::is_trap(const LedgerJob& job, double slices, double pace) const {
+  constexpr double wasteful = 2;
+  for (std::size_t i = 0; i < job.speed.size(); ++i) {
+    const Geometry& rules = books_.setup.fleet.graphs()[i]->geometry();
+    for (std::size_t p = 0; p < job.speed[i].size(); ++p)
+      if (job.speed[i][p] > pace && rules.of_profile(static_cast<int>(p)).meets(job.allowed[i]) &&
+          wasteful * slices_of(rules.model().profiles[p]) * pace < slices * job.speed[i][p])
+        return true;
+  }
+  return false;
+}
+
 void PlaceFinder::set_price() {
   const auto gpus = static_cast<double>(books_.seats.fleet().size());
   const auto known_rate = books_.arrivals.a_second(books_.now);
   const double rate = known_rate.value_or(0);
   const double load = std::min(0.98, books_.ledger.seen().mean() * rate / gpus);
-  const double will_wait = std::pow(load, std::sqrt(2 * (gpus + 1))) / (1 - load);
-  const double others = books_.waiting.empty() ? 0 : static_cast<double>(books_.waiting.size() - 1);
   // The first is followed by others, as far as anything is to be expected.
-  price_ = 0.5 * (known_rate ? others + will_wait : 1) / fleet_slices_;
+  will_wait_ = known_rate ? std::pow(load, std::sqrt(2 * (gpus + 1))) / (1 - load) : 1;
+  const double others = books_.waiting.empty() ? 0 : static_cast<double>(books_.waiting.size() - 1);
+  price_ = 0.5 * (known_rate ? others + will_wait_ : 1) / fleet_slices_;
 }
 
 double PlaceFinder::next_end_s() const {
+  return std::max(0.0, soonest_end_s(false));
+}
+
+double PlaceFinder::soonest_end_s(bool of_sized) const {
   double next = -1;
   std::size_t left = 256;
   for (std::size_t i = 0; i < books_.seats.fleet().size(); ++i) {
@@ -96,12 +132,12 @@ double PlaceFinder::next_end_s() const {
     if (books_.seats.fleet()[gpu].held.empty()) continue;
     for (const JobId job : books_.seats.on(gpu)) {
       if (left-- == 0) return 0;
-      if (!(books_.ledger[job].pace > 0)) continue;
+      if (!(books_.ledger[job].pace > 0) || (of_sized && !books_.ledger[job].sized)) continue;
       const double rest = books_.ledger.rest(job, books_.now) / books_.ledger[job].pace;
       if (next < 0 || rest < next) next = rest;
     }
   }
-  return std::max(0.0, next);
+  return next;
 }
 
 }  // namespace cleave

@@ -2,6 +2,10 @@
 
 namespace cleave {
 
+double slices_of(const Profile& profile) {
+  return (profile.compute.value + profile.memory.value) / 2.0;
+}
+
 double area_of(const Geometry& geometry, PlacementId place) {
   const GpuModel& model = geometry.model();
   const Profile& profile = *geometry[place].profile;

@@ -8,6 +8,8 @@
 
 namespace cleave {
 
+/// The mean of its compute and memory slices.
+[[nodiscard]] double slices_of(const Profile& profile);
 /// The size of a placement: the mean of its parts of compute and memory slices, of the GPU.
 [[nodiscard]] double area_of(const Geometry& geometry, PlacementId place);
 

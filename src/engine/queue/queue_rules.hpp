@@ -61,7 +61,7 @@ inline constexpr std::array queue_options = {
         "first one that waits, or those that delay none before them"},
     OptionRow{"depth", "COUNT", "100",
               "with backfill: how many waiting jobs are looked at each time"},
-    OptionRow{"half-life", "SECONDS", "604800",
+    OptionRow{"half-life", "TIME", "7d",
               "with order=fair-share: after this time what was used counts half"},
     OptionRow{"shares", "NAME=NUMBER+...", "",
               "with order=fair-share: the shares of accounts, of users, or of ACCOUNT/USER; 1 for "

@@ -6,7 +6,7 @@ namespace cleave {
 
 namespace {
 
-constexpr OptionRow rows[] = {
+constexpr OptionRow dyna_p_rows[] = {
     {"w", "NUMBER", "auto",
      "largest number of jobs in a batch; auto: the GPU's number of compute slices"},
     {"window", "NUMBER", "auto",
@@ -27,14 +27,14 @@ constexpr OptionRow rows[] = {
      "which of equally good places: the first, or beside jobs that end at about the same time"},
     {"lambda", "NUMBER", "0.5",
      "partition choice: weight of latency against throughput; 1: latency only, 0: throughput only"},
-    {"margin", "SECONDS", "0", "time that must remain before a deadline"},
+    {"margin", "TIME", "0", "time that must remain before a deadline"},
     {"base", "own|full|priced", "priced",
      "partition choice: relative to each partition's largest batch, to one for all, or to the "
      "whole "
      "GPU less what the slices cost jobs that wait"},
-    {"alpha", "SECONDS", "5", "cost of reconfiguring a GPU, beside lost work"},
-    {"beta", "SECONDS", "0", "reconfigure if stopping costs at most this much more than waiting"},
-    {"penalty", "SECONDS", "0", "what a missed deadline adds to the cost of waiting"},
+    {"alpha", "TIME", "5", "cost of reconfiguring a GPU, beside lost work"},
+    {"beta", "TIME", "0", "reconfigure if stopping costs at most this much more than waiting"},
+    {"penalty", "TIME", "0", "what a missed deadline adds to the cost of waiting"},
     {"losses", "every|largest", "every",
      "what counts when jobs would be stopped: the time of every job, or the longest time as in "
      "Equation 11"},
@@ -48,7 +48,7 @@ constexpr OptionRow rows[] = {
     {"time-error", "SHARE", "0.1",
      "predicted times are off by up to this share, drawn from the seed"},
 };
-constexpr std::size_t options_of_oracle = std::size(rows) - 1;  // all but time-error
+constexpr std::size_t options_of_oracle = std::size(dyna_p_rows) - 1;  // all but time-error
 
 WindowOption read_window(OptionReader& in) {
   constexpr std::int64_t most_jobs = 1'000'000;
@@ -67,11 +67,11 @@ std::optional<std::size_t> read_overtakes(OptionReader& in) {
 }  // namespace
 
 std::span<const OptionRow> dyna_p_options() {
-  return rows;
+  return dyna_p_rows;
 }
 
 std::span<const OptionRow> oracle_options() {
-  return std::span(rows).first(options_of_oracle);
+  return std::span(dyna_p_rows).first(options_of_oracle);
 }
 
 Result<DynaPOptions> read_dyna_p_options(const OptionTexts& given, std::uint64_t seed,

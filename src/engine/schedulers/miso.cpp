@@ -17,8 +17,8 @@ namespace cleave {
 
 namespace {
 
-constexpr OptionRow rows[] = {
-    {"measure", "SECONDS", "30",
+constexpr OptionRow miso_rows[] = {
+    {"measure", "TIME", "30",
      "how long a new job is measured; 0: speeds are known beforehand, as in Dyna-P's comparison"},
     {"reuse", "on|off", "on", "measure each pair of application and batch size only once"},
     {"speed-error", "SHARE", "0", "predicted speeds are off by up to this share, up or down"},
@@ -546,7 +546,7 @@ class Miso final : public Scheduler {
 }  // namespace
 
 std::span<const OptionRow> miso_options() {
-  return rows;
+  return miso_rows;
 }
 
 Result<std::unique_ptr<Scheduler>> make_miso(const SchedulerSetup& setup,

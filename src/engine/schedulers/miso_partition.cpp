@@ -8,30 +8,31 @@ namespace cleave {
 
 namespace {
 
-constexpr std::int64_t none = -1;  // below every real sum
+constexpr std::int64_t no_sum = -1;  // below every real sum
 
 /// Gives each of `count` instances to another of `count` jobs so that the sum of worth(job,
-/// instance) is greatest; a worth of `none` means that the job does not run there. best[set] is the
-/// most that the jobs of the set make on the first instances.
+/// instance) is greatest; a worth of `no_sum` means that the job does not run there. best[set] is
+/// the most that the jobs of the set make on the first instances.
 template <class Worth>
 std::int64_t assign(std::size_t count, const Worth& worth,
                     std::vector<std::size_t>* job_of = nullptr) {
   const std::size_t all = (std::size_t{1} << count) - 1;
-  std::vector<std::int64_t> best(all + 1, none);
+  std::vector<std::int64_t> best(all + 1, no_sum);
   std::vector<std::size_t> last(all + 1);
   best[0] = 0;
   for (std::size_t set = 1; set <= all; ++set) {
     const auto instance = static_cast<std::size_t>(std::popcount(set)) - 1;
     for (std::size_t job = 0; job < count; ++job) {
       const std::size_t without = set & ~(std::size_t{1} << job);
-      if (without == set || best[without] == none) continue;
+      if (without == set || best[without] == no_sum) continue;
       const std::int64_t adds = worth(job, instance);
-      if (adds == none || best[without] + adds < best[set]) continue;  // equal: the later job here
+      if (adds == no_sum || best[without] + adds < best[set])
+        continue;  // equal: the later job here
       best[set] = best[without] + adds;
       last[set] = job;
     }
   }
-  if (job_of != nullptr && best[all] != none) {
+  if (job_of != nullptr && best[all] != no_sum) {
     job_of->assign(count, 0);
     for (std::size_t set = all; set != 0; set &= ~(std::size_t{1} << last[set]))
       (*job_of)[static_cast<std::size_t>(std::popcount(set)) - 1] = last[set];
@@ -43,13 +44,13 @@ Millionths speed_there(const PartitionJob& job, int profile) {
   return job.speed[static_cast<std::size_t>(profile)];
 }
 
-/// No assignment to these profiles makes more; `none` where some job runs on none of them.
+/// No assignment to these profiles makes more; `no_sum` where some job runs on none of them.
 Millionths bound(std::span<const PartitionJob> jobs, const std::vector<int>& profiles) {
   Millionths sum = 0;
   for (const PartitionJob& job : jobs) {
     Millionths most = 0;
     for (const int profile : profiles) most = std::max(most, speed_there(job, profile));
-    if (most == 0) return none;
+    if (most == 0) return no_sum;
     sum += most;
   }
   return sum;
@@ -58,7 +59,7 @@ Millionths bound(std::span<const PartitionJob> jobs, const std::vector<int>& pro
 Millionths sum_on(std::span<const PartitionJob> jobs, const std::vector<int>& profiles) {
   return assign(jobs.size(), [&](std::size_t job, std::size_t instance) {
     const Millionths speed = speed_there(jobs[job], profiles[instance]);
-    return speed > 0 ? speed : none;
+    return speed > 0 ? speed : no_sum;
   });
 }
 
@@ -91,7 +92,7 @@ std::span<const PartitionSearch::Group> PartitionSearch::groups_of(std::size_t j
 
 Millionths PartitionSearch::most(std::span<const PartitionJob> jobs,
                                  std::span<const Group> groups) const {
-  Millionths best = none;
+  Millionths best = no_sum;
   for (const Group& group : groups)
     if (bound(jobs, group.profiles) > best) best = std::max(best, sum_on(jobs, group.profiles));
   return best;
@@ -101,7 +102,7 @@ std::optional<Partition> PartitionSearch::best(std::span<const PartitionJob> job
   const Geometry& geometry = graph_->geometry();
   const std::span<const Group> groups = groups_of(jobs.size());
   const Millionths speed = most(jobs, groups);
-  if (speed == none) return std::nullopt;
+  if (speed == no_sum) return std::nullopt;
   Partition chosen;
   chosen.speed = speed;
   // Most jobs kept, fewest slices, lowest numbers: the least of these.
@@ -119,7 +120,7 @@ std::optional<Partition> PartitionSearch::best(std::span<const PartitionJob> job
           [&](std::size_t job, std::size_t instance) {
             const Millionths there =
                 speed_there(jobs[job], geometry[places[instance]].profile_index);
-            return there > 0 ? there * weight + (jobs[job].at == places[instance] ? 1 : 0) : none;
+            return there > 0 ? there * weight + (jobs[job].at == places[instance] ? 1 : 0) : no_sum;
           },
           &job_of);
       const std::tuple rank{-sum, geometry.memory(layout).value, layout.bits()};
@@ -145,7 +146,7 @@ bool PartitionSearch::possible(std::span<const PartitionJob> jobs) {
   const auto [entry, fresh] = known_.try_emplace(std::move(key), false);
   if (fresh)
     entry->second = std::ranges::any_of(groups_of(jobs.size()), [&](const Group& group) {
-      return bound(jobs, group.profiles) != none && sum_on(jobs, group.profiles) != none;
+      return bound(jobs, group.profiles) != no_sum && sum_on(jobs, group.profiles) != no_sum;
     });
   return entry->second;
 }

@@ -15,7 +15,7 @@ namespace cleave {
 
 namespace {
 
-constexpr OptionRow own_rows[] = {
+constexpr OptionRow online_own_rows[] = {
     {"policy", "NAME", default_policy, "which GPU and which start; `cleave policies` lists them"},
     {"threshold", "NUMBER, auto or tasks", "0.4",
      "a GPU is lazy while its load is below this, for policy fragmentation and for migration; "
@@ -38,13 +38,13 @@ constexpr OptionRow own_rows[] = {
      "a lazy GPU pulls a job if its load after the move is below the source's load after the move "
      "(both-after) or before it (lowers-imbalance)"},
     {"guard", "on|off", "off", "on: no job is pulled to a GPU whose fragmentation it would raise"},
-    {"compact", "SECONDS or off", "off",
+    {"compact", "TIME or off", "off",
      "while jobs run, the planner is asked this often for moves that empty GPUs; simulations only"},
     {"moves", "COUNT", "8", "of one compaction, at most"},
     offload_option,
     offload_alpha_option,
 };
-constexpr auto rows = with_queue_options(own_rows);
+constexpr auto online_rows = with_queue_options(online_own_rows);
 
 /// Planned compaction: how often, and how many moves each time at most.
 struct Compacting {
@@ -381,7 +381,7 @@ class Online final : public Scheduler, private QueueHost {
 };
 
 bool is_default(std::string_view name, const std::string& value) {
-  return std::ranges::find(rows, name, &OptionRow::name)->otherwise == value;
+  return std::ranges::find(online_rows, name, &OptionRow::name)->otherwise == value;
 }
 
 /// A threshold that is found later is not read.
@@ -464,7 +464,7 @@ Result<Compacting> compacting_of(const SchedulerSetup& setup, const OptionTexts&
 }  // namespace
 
 std::span<const OptionRow> online_options() {
-  return rows;
+  return online_rows;
 }
 
 Result<std::unique_ptr<Scheduler>> make_online(const SchedulerSetup& setup,

@@ -16,7 +16,7 @@ namespace cleave {
 
 namespace {
 
-constexpr OptionRow rows[] = {
+constexpr OptionRow scheme_a_rows[] = {
     {"shares", "queue|equal", "queue",
      "one queue for all instances of a class, or an equal share for each"},
 };
@@ -574,7 +574,7 @@ PlacementSet fill_with_one_size(const StateGraph& graph, StateId occupied, Place
 }
 
 std::span<const OptionRow> scheme_a_options() {
-  return rows;
+  return scheme_a_rows;
 }
 
 Result<std::unique_ptr<Scheduler>> make_scheme_a(const SchedulerSetup& setup,

@@ -50,8 +50,8 @@ Choice choose(const Fleet& fleet, const GpuState& gpu, PlacementSet candidates) 
   return better_of_step(3, graph, all, candidates & graph.free(gpu.occupied), fleet, gpu);
 }
 
-constexpr OptionRow own_rows[] = {offload_option, offload_alpha_option};
-constexpr auto rows = with_queue_options(own_rows);
+constexpr OptionRow scheme_b_own_rows[] = {offload_option, offload_alpha_option};
+constexpr auto scheme_b_rows = with_queue_options(scheme_b_own_rows);
 
 class SchemeB final : public Scheduler, private QueueHost {
  public:
@@ -225,7 +225,7 @@ class SchemeB final : public Scheduler, private QueueHost {
 }  // namespace
 
 std::span<const OptionRow> scheme_b_options() {
-  return rows;
+  return scheme_b_rows;
 }
 
 Result<std::unique_ptr<Scheduler>> make_scheme_b(const SchedulerSetup& setup,

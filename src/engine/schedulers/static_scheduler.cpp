@@ -16,7 +16,7 @@ namespace cleave {
 
 namespace {
 
-constexpr OptionRow own_rows[] = {
+constexpr OptionRow static_own_rows[] = {
     {"layout", "LAYOUT", "stacon",
      "stacon (half a GPU, two quarters), best (for the jobs to come), file (what the fleet shows), "
      "or "
@@ -32,7 +32,7 @@ constexpr OptionRow own_rows[] = {
     offload_option,
     offload_alpha_option,
 };
-constexpr auto rows = with_queue_options(own_rows);
+constexpr auto static_rows = with_queue_options(static_own_rows);
 
 /// On which instances a job may start.
 enum class Fit : std::uint8_t { request, exact, any };
@@ -481,7 +481,7 @@ class Static final : public Scheduler, private QueueHost {
 }  // namespace
 
 std::span<const OptionRow> static_options() {
-  return rows;
+  return static_rows;
 }
 
 Result<std::unique_ptr<Scheduler>> make_static(const SchedulerSetup& setup,

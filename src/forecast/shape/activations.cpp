@@ -10,10 +10,6 @@ namespace cleave {
 
 namespace {
 
-std::uint64_t whole(std::int64_t number) {
-  return static_cast<std::uint64_t>(std::max<std::int64_t>(number, 0));
-}
-
 /// Inner width of the feed-forward part for one token; with experts, of the active ones.
 std::uint64_t inner_width(const ModelShape& shape) {
   if (shape.experts == 0) return whole(shape.ffn);

@@ -45,10 +45,6 @@ constexpr SharingRow sharing_rows[] = {
 constexpr std::uint64_t workspace_before_hopper = (2 * 4096 + 8 * 16) * 1024;  // :4096:2:16:8
 constexpr std::uint64_t workspace_from_hopper = 8 * 4096 * 1024;               // :4096:8
 
-std::uint64_t whole(std::int64_t number) {
-  return static_cast<std::uint64_t>(std::max<std::int64_t>(number, 0));
-}
-
 std::uint64_t bytes_of(std::uint64_t numbers, std::uint64_t bits) {
   return saturating_add(saturating_multiply(numbers, bits), 7) / 8;
 }

@@ -56,10 +56,6 @@ constexpr auto families = std::to_array<ModelFamily>({
 
 constexpr std::uint64_t most_parameters = 1'000'000'000'000'000;
 
-std::uint64_t whole(std::int64_t number) {
-  return static_cast<std::uint64_t>(std::max<std::int64_t>(number, 0));
-}
-
 class Weights {
  public:
   explicit Weights(const ModelShape& shape) : s_(shape), f_(shape.family) {}

@@ -8,6 +8,11 @@ namespace cleave {
 
 constexpr std::uint64_t too_much = UINT64_MAX;
 
+/// A count that a file states; one below zero counts as none.
+constexpr std::uint64_t whole(std::int64_t number) {
+  return number < 0 ? 0 : static_cast<std::uint64_t>(number);
+}
+
 constexpr std::uint64_t saturating_add(std::uint64_t a, std::uint64_t b) {
   return a > too_much - b ? too_much : a + b;
 }
