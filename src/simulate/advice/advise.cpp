@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "base/format.hpp"
 #include "simulate/advice/candidate_runs.hpp"
@@ -167,6 +168,7 @@ class Advising {
           }))
         layouts.push_back(*std::move(layout));
     }
+    add_parted_layouts(draws.workloads, layouts);
     advice_.layouts_tried = layouts.size();
     auto runs = run_all(layouts, draws, draws.workloads.size(), question_.simulation,
                         "looking for layouts");
@@ -188,6 +190,23 @@ class Advising {
       (*runs)[best].by_draw.clear();
     }
     return {};
+  }
+
+  /// Where jobs ask for whole GPUs, MIG may be on on some GPUs only.
+  void add_parted_layouts(const std::vector<Workload>& draws,
+                          std::vector<FurnishedCandidate>& layouts) {
+    PossibleParts possible =
+        possible_parts(question_.fleet, all_workloads(draws), question_.simulation);
+    advice_.no_parts = std::move(possible.why);
+    for (const PartedFleet& parts : possible.parts)
+      std::ranges::move(parted_layouts(parts), std::back_inserter(layouts));
+  }
+
+  /// Those of all draws: what is chosen by some has to do for the others.
+  [[nodiscard]] std::vector<Workload> all_workloads(std::vector<Workload> draws) const {
+    for (const AdviceDraw& draw : question_.draws) draws.push_back(draw.workload);
+    if (question_.recorded) draws.push_back(question_.recorded->workload);
+    return draws;
   }
 
   Result<void> run_now() {

@@ -103,6 +103,7 @@ struct Advice {
   std::vector<AdviceLevel> changed;
   std::vector<MeasurementWorth> unmeasured;  // those that move most first, then by share
   std::size_t layouts_tried = 0;
+  std::string no_parts;  // why MIG on some GPUs only was not tried for jobs of whole GPUs
 };
 
 /// Told before each stage, with the number of its runs; the answer is told of each run's progress.

@@ -26,7 +26,7 @@ double bound_of(AssumedSpeed assumed) {
   return 0.1;
 }
 
-std::string_view words_of(AssumedSpeed assumed) {
+std::string_view assumption_words(AssumedSpeed assumed) {
   switch (assumed) {
     case AssumedSpeed::between:
       return "half-way";
@@ -61,8 +61,8 @@ SliceLaw law_of(AssumedSpeed assumed) {
 
 std::string in_words(AssumedSpeed assumed, const Geometry& geometry) {
   const Profile* smallest = smallest_plain(geometry);
-  if (smallest == nullptr) return std::string(words_of(assumed));
-  return fmt::format("{} ({:.2f} of its speed on {})", words_of(assumed),
+  if (smallest == nullptr) return std::string(assumption_words(assumed));
+  return fmt::format("{} ({:.2f} of its speed on {})", assumption_words(assumed),
                      1 / time_on(law_of(assumed), gpu_bound_time(geometry.model(), *smallest)),
                      smallest->name);
 }

@@ -97,6 +97,8 @@ class LevelRunner {
     }
     options.outcomes = &outcomes;
     options.progress = progress_(k * level_.candidates.size() + c);
+    if (candidate.parts != nullptr)
+      return simulate_parted(*candidate.parts, level_.draws[k], candidate.candidate.spec, options);
     return simulate(candidate.fleet != nullptr ? *candidate.fleet : *level_.fleet, level_.draws[k],
                     candidate.candidate.spec, options);
   }

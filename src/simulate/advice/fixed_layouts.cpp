@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/format.hpp"
+#include "base/text.hpp"
 #include "engine/layout_search.hpp"
 
 namespace cleave {
@@ -54,7 +55,7 @@ class FirstLayout final : public RunObserver {
 };
 
 /// "3 x 3g.20gb@0+3g.20gb@4, 1 x 7g.40gb@0"
-std::string words_of(const FleetFile& fleet, const std::vector<PlacementSet>& by_gpu) {
+std::string layout_words(const FleetFile& fleet, const std::vector<PlacementSet>& by_gpu) {
   std::map<std::string, std::size_t> gpus;
   for (std::size_t i = 0; i < by_gpu.size(); ++i)
     ++gpus[layout_words(fleet.geometries[fleet.gpus[i].geometry], by_gpu[i])];
@@ -83,6 +84,18 @@ std::vector<FurnishedCandidate> uniform_layouts(const FleetFile& fleet) {
   return layouts;
 }
 
+std::vector<FurnishedCandidate> parted_layouts(const PartedFleet& parts) {
+  const auto shared = std::make_shared<const PartedFleet>(parts);
+  std::vector<FurnishedCandidate> layouts = uniform_layouts(parts.mig);
+  for (FurnishedCandidate& each : layouts) {
+    each.parts = shared;
+    each.candidate.layout =
+        fmt::format("{} with MIG off, and {} with {}", counted(parts.whole.gpus.size(), "GPU"),
+                    parts.mig.gpus.size(), each.candidate.layout);
+  }
+  return layouts;
+}
+
 FurnishedCandidate with_backfill(const FurnishedCandidate& layout) {
   FurnishedCandidate result = layout;
   result.candidate.spec =
@@ -105,7 +118,7 @@ std::optional<FurnishedCandidate> layout_for(const FleetFile& fleet, const Workl
   for (std::size_t i = 0; i < fleet.gpus.size(); ++i)
     for (const PlacementId id : first.by_gpu()[i])
       furnished->gpus[i].instances.emplace_back().placement = id;
-  FurnishedCandidate layout = of_spec("static:layout=file", words_of(fleet, first.by_gpu()));
+  FurnishedCandidate layout = of_spec("static:layout=file", layout_words(fleet, first.by_gpu()));
   layout.fleet = std::move(furnished);
   return layout;
 }

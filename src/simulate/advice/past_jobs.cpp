@@ -115,7 +115,7 @@ class PastReader {
     job.duration = *past.ended - *past.started;
     job.request = result_.workload.intern(request_of(past, ran_on));
     job.speed = result_.workload.intern(SpeedModel{});
-    job.details = details_of(past);
+    kept_.push_back(&past);
     result_.workload.jobs.push_back(std::move(job));
     result_.ran_on.push_back(ran_on);
     result_.seen.push_back({*past.started - *past.submitted, *past.ended - *past.submitted,
@@ -123,6 +123,9 @@ class PastReader {
   }
 
   PastWorkload finish() && {
+    note_numbers();
+    for (std::size_t i = 0; i < kept_.size(); ++i)
+      result_.workload.jobs[i].details = details_of(*kept_[i]);
     for (const auto& [reason, count] : left_out_)
       result_.workload.left_out.push_back({.reason = reason, .count = count, .gpu_hours = 0});
     return std::move(result_);
@@ -153,15 +156,69 @@ class PastReader {
     return *request;
   }
 
+  void note_numbers() {
+    for (std::size_t i = 0; i < kept_.size(); ++i) {
+      by_number_[kept_[i]->number] = i;
+      if (const std::string word = task_of(*kept_[i]); !word.empty()) ++tasks_[word];
+    }
+  }
+
+  /// A word for the jobs of which only some run at a time, or that are of one array.
+  static std::string task_of(const PastJob& past) {
+    const auto& task = past.task;
+    if (task && (task->at_once > 0 || !past.at_once)) return fmt::format("array-{}", task->job);
+    return past.at_once ? fmt::format("request-{}", past.at_once->first) : std::string();
+  }
+
+  static std::int64_t most_at_once(const PastJob& past) {
+    if (past.task && past.task->at_once > 0) return past.task->at_once;
+    return past.at_once ? past.at_once->most : 0;
+  }
+
+  /// An array by its word if all that is known of it is meant.
+  void add_awaited(const PastJob& past, const Dependency& dependency, StartTerms& start,
+                   bool& elsewhere) const {
+    std::vector<std::size_t> meant;
+    for (auto at = by_number_.lower_bound(dependency.first);
+         at != by_number_.end() && at->first <= dependency.last; ++at)
+      if (kept_[at->second]->user == past.user && kept_[at->second] != &past)
+        meant.push_back(at->second);
+    elsewhere = elsewhere || meant.empty();
+    if (meant.empty()) return;
+    const std::string word = task_of(*kept_[meant.front()]);
+    const auto of_word = [&](std::size_t job) { return task_of(*kept_[job]) == word; };
+    if (meant.size() > 1 && !word.empty() && tasks_.at(word) == meant.size() &&
+        std::ranges::all_of(meant, of_word)) {
+      start.after.push_back("any:" + word);
+      return;
+    }
+    for (const std::size_t job : meant)
+      start.after.push_back("any:" + result_.workload.jobs[job].id);
+  }
+
+  StartTerms start_of(const PastJob& past) {
+    StartTerms start;
+    bool elsewhere = false;
+    for (const Dependency& each : past.after) add_awaited(past, each, start, elsewhere);
+    start.task_of = task_of(past);
+    start.at_once = most_at_once(past);
+    result_.order.after += start.after.empty() ? 0 : 1;
+    result_.order.elsewhere += elsewhere ? 1 : 0;
+    result_.order.at_once += start.at_once > 0 ? 1 : 0;
+    return start;
+  }
+
   std::uint32_t details_of(const PastJob& past) {
-    const auto [at, fresh] =
-        details_.try_emplace({past.application, past.user, past.priority},
-                             static_cast<std::uint32_t>(result_.workload.details.size()));
+    const StartTerms start = start_of(past);
+    const auto [at, fresh] = details_.try_emplace(
+        {past.application, past.user, past.priority, start.after, start.task_of},
+        static_cast<std::uint32_t>(result_.workload.details.size()));
     if (fresh) {
       JobDetails& details = result_.workload.details.emplace_back();
       if (!past.application.empty()) details.application = past.application;
       if (!past.user.empty()) details.user = past.user;
       details.priority = past.priority;
+      details.start = start;
     }
     return at->second;
   }
@@ -169,7 +226,13 @@ class PastReader {
   const FleetFile& fleet_;
   PastWorkload result_;
   std::map<std::string, std::size_t> left_out_;
-  std::map<std::tuple<std::string, std::string, std::int64_t>, std::uint32_t> details_;
+  std::vector<const PastJob*> kept_;               // by job of the workload
+  std::map<std::int64_t, std::size_t> by_number_;  // jobs of the workload
+  std::map<std::string, std::size_t> tasks_;       // how many jobs are of this word
+  std::map<
+      std::tuple<std::string, std::string, std::int64_t, std::vector<std::string>, std::string>,
+      std::uint32_t>
+      details_;
 };
 
 }  // namespace

@@ -9,8 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "model/dependency.hpp"
 #include "model/fleet_file.hpp"
 #include "model/job.hpp"
+#include "model/job_array.hpp"
 #include "simulate/advice/assumed_speeds.hpp"
 
 namespace cleave {
@@ -26,6 +28,9 @@ struct PastJob {
   std::optional<std::string> ran_on;                 // profile; `none`: the whole GPU
   std::optional<MiB> peak;                           // the most memory that it reported
   std::string state;                                 // finished, failed, ...; may be empty
+  std::vector<Dependency> after = {};                // other jobs of its user
+  std::optional<ArrayTask> task = {};
+  std::optional<JobsAtOnce> at_once = {};  // of the request that it came with
 };
 
 /// How a job of the workload went.
@@ -42,16 +47,25 @@ struct PastSizes {
   std::size_t nowhere = 0;   // where they ran is not known: the whole GPU
 };
 
+/// How many jobs waited for others, as they do again.
+struct PastOrder {
+  std::size_t after = 0;      // for other jobs of the history
+  std::size_t elsewhere = 0;  // for jobs that are not in it: for these they do not wait
+  std::size_t at_once = 0;    // are of an array, or a request, that runs only some at a time
+};
+
 /// What came of them.
 struct PastWorkload {
   Workload workload;          // durations are those seen on `ran_on`
   std::vector<RanOn> ran_on;  // by job
   std::vector<SeenRun> seen;  // by job
   PastSizes sizes;
+  PastOrder order;
 };
 
 /// Jobs that never ran, or have not ended, are left out with the reason. Fails where none is left.
-/// Profiles are looked up among those of the fleet first.
+/// Profiles are looked up among those of the fleet first. Jobs wait for one another as they did;
+/// however those ended for which a job that ran had waited, it was what it had waited for.
 [[nodiscard]] Result<PastWorkload> past_workload(std::span<const PastJob> jobs,
                                                  const FleetFile& fleet);
 

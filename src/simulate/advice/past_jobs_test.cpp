@@ -55,6 +55,32 @@ TEST(PastJobs, BecomeAWorkloadInTheirOrder) {
   EXPECT_EQ(past->ran_on[0].profile->name, "2g.10gb");
 }
 
+TEST(PastJobs, WaitForOneAnotherAsTheyDid) {
+  std::vector<PastJob> jobs;
+  for (std::int64_t number = 3; number <= 9; ++number) jobs.push_back(past_job(number, "1g.5gb"));
+  for (std::size_t i = 0; i < 3; ++i)  // 3 to 5 are an array
+    jobs[i].task = ArrayTask{
+        .job = 3, .last = 5, .index = static_cast<std::int64_t>(i), .tasks = 3, .at_once = 2};
+  for (std::size_t i = 3; i < 5; ++i) jobs[i].at_once = JobsAtOnce{6, 7, 1};
+  jobs[5].after = {{Dependency::On::ok, 3, 5}, {Dependency::On::failed, 6, 6}};
+  jobs[6].after = {{Dependency::On::ok, 2, 2}};  // which is not among them
+  jobs[4].user = "ben";
+  jobs[3].after = {{Dependency::On::any, 5, 7}};  // 7 is another user's
+  const auto past = past_workload(jobs, fleet_of("1xA100-40GB"));
+  ASSERT_TRUE(past.has_value());
+  const auto start = [&](std::size_t job) {
+    return past->workload.details_of(past->workload.jobs[job])->start;
+  };
+  EXPECT_EQ(start(0), (StartTerms{{}, "array-3", 2}));
+  EXPECT_EQ(start(4), (StartTerms{{}, "request-6", 1}));
+  EXPECT_EQ(start(3), (StartTerms{{"any:train-5"}, "request-6", 1}));
+  EXPECT_EQ(start(5).after, (std::vector<std::string>{"any:array-3", "any:train-6"}));
+  EXPECT_EQ(start(6), StartTerms());
+  EXPECT_EQ(past->order.after, 2U);
+  EXPECT_EQ(past->order.at_once, 5U);
+  EXPECT_EQ(past->order.elsewhere, 1U);
+}
+
 // The words of text(Request) are read back as what they were written from.
 TEST(PastJobs, AskForWhatTheyAskedFor) {
   const auto size = [](std::int64_t mib, int slices = 0) {

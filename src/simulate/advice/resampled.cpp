@@ -1,10 +1,12 @@
 #include "simulate/advice/resampled.hpp"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 #include "base/format.hpp"
 #include "base/random.hpp"
+#include "model/start_order.hpp"
 
 namespace cleave {
 
@@ -25,7 +27,15 @@ std::vector<std::uint32_t> batches_of(const Workload& workload) {
 /// Collects the jobs of a draw.
 class Draw {
  public:
-  explicit Draw(const Workload& recorded) : recorded_(recorded), taken_(recorded.jobs.size(), 0) {}
+  explicit Draw(const Workload& recorded)
+      : recorded_(recorded),
+        in_order_(std::ranges::any_of(
+            recorded.details,
+            [](const JobDetails& details) { return details.start != StartTerms(); })),
+        taken_(recorded.jobs.size(), 0) {}
+
+  /// What is added from now on is of another window.
+  void begin_window() { ++window_; }
 
   /// The recording's job once more, then. Jobs that are drawn again get names of their own.
   void add(std::uint32_t job, Instant arrival) {
@@ -34,6 +44,7 @@ class Draw {
     if (const std::size_t again = taken_[job]++; again > 0)
       added.id += fmt::format("~{}", again + 1);
     source_.push_back(job);
+    if (in_order_) windows_.push_back(window_);
   }
 
   [[nodiscard]] std::size_t jobs() const { return jobs_.size(); }
@@ -44,6 +55,7 @@ class Draw {
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::ranges::stable_sort(order, {}, [&](std::size_t i) { return jobs_[i].arrival; });
     ResampledWorkload result{recorded_, {}};
+    if (in_order_) keep_order(result.workload);
     result.workload.jobs.clear();
     for (const std::size_t i : order) {
       result.workload.jobs.push_back(std::move(jobs_[i]));
@@ -53,8 +65,40 @@ class Draw {
   }
 
  private:
+  /// Jobs wait for those of their window, and take turns there; others are as if they had ended.
+  void keep_order(Workload& workload) {
+    std::map<std::pair<std::string_view, std::size_t>, std::vector<std::size_t>> drawn;
+    std::map<std::pair<std::string_view, std::size_t>, bool> arrays;
+    for (std::size_t i = 0; i < jobs_.size(); ++i) {
+      drawn[{recorded_.jobs[source_[i]].id, windows_[i]}].push_back(i);
+      if (const JobDetails* details = recorded_.details_of(jobs_[i]))
+        arrays[{details->start.task_of, windows_[i]}] = true;
+    }
+    for (std::size_t i = 0; i < jobs_.size(); ++i) {
+      const JobDetails* details = recorded_.details_of(jobs_[i]);
+      if (details == nullptr || details->start == StartTerms()) continue;
+      JobDetails here = *details;
+      here.start.after.clear();
+      for (const std::string& text : details->start.after) {
+        const auto colon = text.find(':') + 1;
+        const std::string_view name = std::string_view(text).substr(colon);
+        const auto found = drawn.find({name, windows_[i]});
+        if (found != drawn.end())
+          here.start.after.push_back(text.substr(0, colon) + jobs_[found->second.front()].id);
+        else if (arrays.contains({name, windows_[i]}))
+          here.start.after.push_back(fmt::format("{}~{}", text, windows_[i]));
+      }
+      if (!here.start.task_of.empty()) here.start.task_of += fmt::format("~{}", windows_[i]);
+      jobs_[i].details = static_cast<std::uint32_t>(workload.details.size());
+      workload.details.push_back(std::move(here));
+    }
+  }
+
   const Workload& recorded_;
-  std::vector<std::size_t> taken_;  // by job of the recording
+  const bool in_order_;  // jobs wait for one another
+  std::size_t window_ = 0;
+  std::vector<std::size_t> windows_;  // by job, where they do
+  std::vector<std::size_t> taken_;    // by job of the recording
   std::vector<Job> jobs_;
   std::vector<std::uint32_t> source_;
 };
@@ -80,6 +124,7 @@ void add_batches(const Workload& recorded, const std::vector<std::uint32_t>& bat
                  Random& random, Draw& draw) {
   const BootstrapWindows windows = windows_of(recorded);
   for (std::size_t i = 0; i < windows.count; ++i) {
+    draw.begin_window();
     if (windows.length == Duration{}) {
       const std::uint32_t job = batches[random.below(batches.size())];
       draw.add(job, recorded.jobs[job].arrival);

@@ -9,6 +9,8 @@
 // into twelve windows, and those of the recording begin anywhere in it, the end joined to the
 // beginning. Where all jobs come at once, single jobs are drawn.
 //
+// Jobs wait for one another within a window, and not beyond it.
+//
 // Services and leases stay as they are: they are few, and a day without the service would be
 // another site.
 

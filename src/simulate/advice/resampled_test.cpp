@@ -56,6 +56,38 @@ TEST(Resampled, IsAWorkloadOfTheSameJobs) {
   }
 }
 
+// A job and the task after it, that arrive together: they are drawn together, and each copy of the
+// second waits for the first of its own window.
+TEST(Resampled, JobsWaitForThoseOfTheirWindow) {
+  std::vector<Duration> arrivals;
+  for (int hour = 0; hour < 40; ++hour)
+    arrivals.insert(arrivals.end(), 2, std::chrono::hours{hour});
+  Workload recorded = arriving(arrivals);
+  for (std::size_t job = 1; job < recorded.jobs.size(); job += 2) {
+    JobDetails details;
+    details.start = {{"ok:" + recorded.jobs[job - 1].id}, "pairs", 3};
+    recorded.jobs[job].details = static_cast<std::uint32_t>(recorded.details.size());
+    recorded.details.push_back(details);
+  }
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const Workload draw = resampled(recorded, seed).workload;
+    std::map<std::string, const Job*> jobs;
+    for (const Job& job : draw.jobs) jobs[job.id] = &job;
+    std::set<std::string> awaited, arrays;
+    for (const Job& job : draw.jobs) {
+      const JobDetails* details = draw.details_of(job);
+      if (details == nullptr) continue;
+      ASSERT_EQ(details->start.after.size(), 1U) << job.id;
+      const std::string other = details->start.after[0].substr(3);
+      ASSERT_TRUE(jobs.contains(other)) << other;
+      EXPECT_EQ(jobs[other]->arrival, job.arrival);
+      EXPECT_TRUE(awaited.insert(other).second) << "each copy for its own";
+      arrays.insert(details->start.task_of);
+    }
+    EXPECT_GT(arrays.size(), 1U) << "windows take turns by themselves";
+  }
+}
+
 TEST(Resampled, TheSameSeedIsTheSameDraw) {
   const Workload recorded = random_arrivals(100, std::chrono::hours{30}, 1);
   EXPECT_EQ(resampled(recorded, 5).source, resampled(recorded, 5).source);

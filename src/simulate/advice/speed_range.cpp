@@ -9,7 +9,7 @@ namespace cleave {
 
 namespace {
 
-bool asks_for_whole(const Request& request) {
+bool takes_whole_gpu(const Request& request) {
   const auto* const share = std::get_if<ByShare>(&request.wanted);
   return std::holds_alternative<WholeGpu>(request.wanted) ||
          (share != nullptr && share->thousandths == 1000);
@@ -17,7 +17,7 @@ bool asks_for_whole(const Request& request) {
 
 bool is_unknown(const Workload& workload, const Job& job) {
   return workload.kind_of(job) == JobKind::batch && speed_is_unknown(workload.speeds[job.speed]) &&
-         !asks_for_whole(workload.requests[job.request]);
+         !takes_whole_gpu(workload.requests[job.request]);
 }
 
 /// " (0.14 of the whole GPU's on 1g.5gb)", of the fleet's first model.
@@ -39,7 +39,7 @@ AssumedCounts count_assumed(const Workload& workload) {
   for (const Job& job : workload.jobs) {
     if (workload.kind_of(job) != JobKind::batch) continue;
     ++counts.jobs;
-    if (asks_for_whole(workload.requests[job.request]))
+    if (takes_whole_gpu(workload.requests[job.request]))
       ++counts.whole;
     else if (is_unknown(workload, job))
       ++counts.unknown;
