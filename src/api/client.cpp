@@ -20,6 +20,7 @@
 #include "api/documents.hpp"
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "base/run_until_called.hpp"
 #include "base/text.hpp"
 
 namespace cleave {
@@ -198,19 +199,9 @@ ApiClient::Connection::Request ApiClient::Connection::request_of(std::string_vie
 
 SystemError ApiClient::Connection::run(Clock::time_point until, const SystemError& outcome,
                                        const bool& done) {
-  constexpr auto slice = milliseconds(100);
-  while (!done) {
-    const auto left = until - Clock::now();
-    stopped = settings_.stop && settings_.stop();
-    if (stopped || left <= Clock::duration::zero()) {
-      close();
-      context_.restart();
-      context_.run();  // the callback, which refers to what is gone afterwards
-      return asio::error::timed_out;
-    }
-    context_.restart();
-    context_.run_one_for(std::min<Clock::duration>(left, slice));
-  }
+  const auto stops = [this] { return stopped = settings_.stop && settings_.stop(); };
+  if (!run_until_called(context_, done, until, stops, [this] { close(); }))
+    return asio::error::timed_out;
   return outcome;
 }
 

@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "api/claim_documents.hpp"
 #include "api/plan_documents.hpp"
 #include "api/time_text.hpp"
 #include "api/usage_documents.hpp"
@@ -397,6 +398,80 @@ Result<LivePlan> read_live_plan(const Json& document, const std::string& place) 
 }
 Result<std::vector<LivePlan>> read_live_plans(const Json& document, const std::string& place) {
   return read_list<LivePlan>(document, place, "plans");
+}
+
+Json to_json(const ClaimOrder& order) {
+  Json json = record_json<AnswerForm>(order);
+  // What is not said is left out: an order is read strictly.
+  if (order.uid < 0) json.erase("uid");
+  for (Json& ask : json["asks"])
+    for (const char* key : {"profile", "memory_mib", "gpu", "start"})
+      if (ask[key].is_null()) ask.erase(key);
+  return json;
+}
+Result<ClaimOrder> read_claim_order(const Json& document, const std::string& place) {
+  std::optional<Error> error;
+  JsonReader in(document, place, error);
+  ClaimOrder order;
+  read_record<SubmissionForm>(in, order);
+  std::int64_t all = 0;
+  for (const ClaimAsk& ask : order.asks) {
+    all += ask.count;
+    if (ask.profile.empty() == !ask.memory.has_value())
+      in.refuse("asks", "an ask names either a profile or memory_mib",
+                R"(write {"profile": "3g.20gb"} or {"memory_mib": 9216})");
+  }
+  if (order.asks.empty()) in.refuse("asks", "nothing is asked for");
+  if (all > most_claimed)
+    in.refuse("asks", fmt::format("{} instances are more than one claim may have", all),
+              fmt::format("ask for {} at most", most_claimed));
+  if (error) return std::unexpected(*error);
+  return order;
+}
+Json to_json(const ApiClaim& claim) {
+  return record_json<AnswerForm>(claim);
+}
+Result<ApiClaim> read_claim(const Json& document, const std::string& place) {
+  return read_one<ApiClaim>(document, place);
+}
+Result<std::vector<ApiClaim>> read_claims(const Json& document, const std::string& place) {
+  return read_list<ApiClaim>(document, place, "claims");
+}
+
+namespace {
+
+std::map<std::string, std::int64_t> read_counts(const Json& object, std::string_view key) {
+  std::map<std::string, std::int64_t> counts;
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_object()) return counts;
+  for (const auto& [profile, count] : found->items())
+    if (count.is_number_integer()) counts[profile] = count.get<std::int64_t>();
+  return counts;
+}
+
+}  // namespace
+
+Json to_json(const ApiRoom& room) {
+  Json gpus = Json::array();
+  for (const ApiRoomGpu& each : room.gpus)
+    gpus.push_back({{"gpu", each.gpu}, {"uuid", each.uuid}, {"profiles", each.profiles}});
+  return {{"gpus", std::move(gpus)}, {"profiles", room.profiles}};
+}
+Result<ApiRoom> read_room(const Json& document, const std::string& place) {
+  std::optional<Error> error;
+  JsonReader in(document, place, error);
+  ApiRoom room;
+  std::vector<JsonReader> gpus = in.objects("gpus");
+  if (error) return unreadable(std::move(*error));
+  room.profiles = read_counts(document, "profiles");
+  for (std::size_t i = 0; i < gpus.size(); ++i) {
+    ApiRoomGpu& gpu = room.gpus.emplace_back();
+    gpu.gpu = gpus[i].integer("gpu", 0, INT64_MAX);
+    gpu.uuid = gpus[i].text("uuid");
+    gpu.profiles = read_counts(document["gpus"][i], "profiles");
+  }
+  if (error) return unreadable(std::move(*error));
+  return room;
 }
 
 Json error_document(const Error& error) {

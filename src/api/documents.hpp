@@ -91,6 +91,8 @@ struct ApiJob {
   Duration unmetered{};          // while it ran and no counter of its GPU was read
   std::optional<std::string> application, ran_on;
   std::optional<ArrayTask> array;
+  std::optional<std::string> awaited;  // `after`, joined by commas
+  std::optional<JobsAtOnce> at_once;   // with those of its request
   // In the answer about a single job only.
   std::optional<std::string> why_size;
   std::optional<LeaseTerms> lease;
@@ -127,9 +129,10 @@ struct ApiInstance : ApiPlace {
   std::string owner;  // ours, foreign, half-made, unknown
   std::vector<std::int64_t> jobs, processes;
   std::optional<MiB> used, total;
-  std::optional<double> energy = {};    // J
-  std::optional<double> activity = {};  // of its processors: 0 to 1
-  bool held = false;                    // a job has it, of any user
+  std::optional<double> energy = {};                         // J
+  std::optional<double> activity = {};                       // of its processors: 0 to 1
+  bool held = false;                                         // a job has it, of any user
+  std::optional<std::string> claim = {}, claim_holder = {};  // empty: of somebody else
   friend bool operator==(const ApiInstance&, const ApiInstance&) = default;
 };
 [[nodiscard]] Json to_json(const ApiInstance& instance);
@@ -143,6 +146,8 @@ struct ApiGpu {
   std::optional<double> power_w, energy;
   std::string layout;  // as people write it
   std::vector<ApiInstance> instances;
+  std::optional<std::string> reserved_for;  // empty: for nobody
+  std::optional<Instant> reserved_from, reserved_until;
   friend bool operator==(const ApiGpu&, const ApiGpu&) = default;
 };
 [[nodiscard]] Json to_json(const ApiGpu& gpu);
@@ -383,6 +388,11 @@ inline constexpr auto fields_of<ApiJob> = std::tuple{
     field("ran_on", &ApiJob::ran_on,
           {.help = "Profile on which its latest attempt runs or ran; `none`: a whole GPU"}),
     field("array", &ApiJob::array, {.help = "Which job of which array; null: it is in none"}),
+    field("awaited", &ApiJob::awaited,
+          {.help = "What it waits for, or waited for, as it was submitted: `after` of the answer "
+                   "about the job alone, joined by commas; null: nothing"}),
+    field("at_once", &ApiJob::at_once,
+          {.help = "Of the jobs of its request, how many may run at a time; null: all"}),
     field("energy_j", &ApiJob::energy,
           {.help = "Joules that it has used of its GPUs, of all attempts and processes "
                    "(docs/energy.md); null while no counter was read"}),
@@ -416,6 +426,11 @@ inline constexpr auto fields_of<ApiInstance> = std::tuple_cat(
               {.help = "Numbers of the jobs that hold it; jobs of other users are left out",
                .least = 1}),
         field("held", &ApiInstance::held, {.help = "Whether a job has it, of any user"}),
+        field("claim", &ApiInstance::claim,
+              {.help = "Key of the claim by which another engine has it; empty for users who "
+                       "neither operate nor run programs there; null: there is none"}),
+        field("claim_holder", &ApiInstance::claim_holder,
+              {.help = "Who has that claim, for people; for the same users"}),
         field("used_mib", &ApiInstance::used, {.help = "Memory in use", .least = 0}),
         field("total_mib", &ApiInstance::total, {.help = "Memory of the instance", .least = 0}),
         field("energy_j", &ApiInstance::energy,
@@ -451,6 +466,11 @@ inline constexpr auto fields_of<ApiGpu> = std::tuple{
                    "none"}),
     field("layout", &ApiGpu::layout, {.help = "Its instances: 4g.20gb@0,2g.10gb@4"}),
     field("instances", &ApiGpu::instances, {.help = "The same in full, by start"}),
+    field("reserved_for", &ApiGpu::reserved_for,
+          {.help = "For which user or account it is reserved, now or within a day; empty: no job "
+                   "may run there then; null: it is not"}),
+    field("reserved_from", &ApiGpu::reserved_from, {.help = "When that reservation begins"}),
+    field("reserved_until", &ApiGpu::reserved_until, {.help = "When that reservation ends"}),
 };
 template <>
 inline constexpr std::string_view schema_of<ApiGpu> = "Gpu";

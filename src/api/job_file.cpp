@@ -25,7 +25,7 @@ std::vector<std::string> shell(const std::string& command) {
 /// What says in a workload how large a job's instance is, and in submissions nothing.
 constexpr std::string_view sizes_of_workloads[] = {"shape", "gpu_share", "speed"};
 
-const FieldInfo* row_of(std::string_view key) {
+const FieldInfo* row_named(std::string_view key) {
   const auto& rows = field_infos<Submission>;
   const auto* const found = std::ranges::find(rows, key, &FieldInfo::key);
   return found == rows.end() ? nullptr : found;
@@ -59,7 +59,7 @@ class Line {
   /// otherwise.
   Result<void> put(const std::string& key, const Json& value) {
     if (key.starts_with("x-")) return {};
-    if (const FieldInfo* row = row_of(key)) return put_row(key, *row, value);
+    if (const FieldInfo* row = row_named(key)) return put_row(key, *row, value);
     const JobField* field = workload_field(key);
     if (field == nullptr) {
       std::vector<std::string> known;
@@ -75,7 +75,7 @@ class Line {
     if (key == "id" && (value.is_number_integer() ||
                         (value.is_string() && parse_integer(value.get<std::string>()))))
       return {};
-    return put_row(std::string(field->submission), *row_of(field->submission), value);
+    return put_row(std::string(field->submission), *row_named(field->submission), value);
   }
 
   Result<void> put_row(const std::string& key, const FieldInfo& row, const Json& value) {

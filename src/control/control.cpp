@@ -4,6 +4,7 @@
 
 #include "base/format.hpp"
 #include "control/book/retention.hpp"
+#include "control/loop/claim_keeper.hpp"
 #include "control/loop/command_translator.hpp"
 #include "control/loop/compaction_keeper.hpp"
 #include "control/loop/dependency_keeper.hpp"
@@ -50,6 +51,7 @@ struct Control::Parts {
                  std::move(doors.look_up_owner)),
         steps(clock, settings, node, brain, lifecycle, gpus, launcher),
         rebuild(clock, settings, node, book, brain, lifecycle, gpus),
+        claims(clock, settings, node, book, brain, lifecycle, gpus),
         plans(clock, settings, node, book, brain, lifecycle),
         compaction(clock, settings, node, brain, plans),
         leases(clock, node, book, brain, lifecycle),
@@ -88,6 +90,7 @@ struct Control::Parts {
   AttemptLauncher launcher;
   StepTaker steps;
   EngineRebuild rebuild;
+  ClaimKeeper claims;
   PlanKeeper plans;
   CompactionKeeper compaction;
   LeaseKeeper leases;
@@ -175,6 +178,7 @@ Result<void> Control::Parts::begin(Doors& doors) {
   const std::optional<LivePlan> plan = contents->plan;
   node.last_plan = contents->last_plan;
   Startup(node, book, lifecycle, processes, rebooted).take(std::move(*contents), *found);
+  claims.recall(stored.claims, rebooted);
   dependencies.recall();
   if (plan) plans.recall(*plan);
   // Without them it may move jobs a little more often.
@@ -301,6 +305,7 @@ bool Control::Parts::round() {
   leases.heed_work();
   lifecycle.take_timers();
   dependencies.step();
+  claims.step();
   brain.wake();
   do {
     rebuild.step();
@@ -392,6 +397,17 @@ Result<void> Control::change_plan(std::int64_t number, PlanChange change, const 
   return parts_->plans.change(number, change, by);
 }
 
+Result<void> Control::make_claim(const std::string& key, const ClaimOrder& order,
+                                 const std::string& by, Moment now) {
+  parts_->advance(now);
+  return parts_->claims.make(key, order, by);
+}
+
+void Control::release_claim(const std::string& key, const std::string& by, Moment now) {
+  parts_->advance(now);
+  parts_->claims.release(key, by);
+}
+
 Result<void> Control::set_scheduler(const std::string& spec, Moment now) {
   parts_->advance(now);
   return parts_->users.set_scheduler(spec);
@@ -469,8 +485,24 @@ std::vector<GpuStatus> Control::gpus() const {
   return parts_->listing.gpus();
 }
 
+std::vector<GpuReservation> Control::reservations() const {
+  return parts_->listing.reservations();
+}
+
 LiveFleet Control::live_fleet() const {
   return parts_->plans.fleet();
+}
+
+std::optional<ClaimStatus> Control::claim(const std::string& key) const {
+  return parts_->claims.status(key);
+}
+
+std::vector<ClaimStatus> Control::claims() const {
+  return parts_->claims.all();
+}
+
+NodeRoom Control::room() const {
+  return parts_->claims.room();
 }
 
 const LivePlan* Control::plan() const {

@@ -32,6 +32,7 @@
 #include <string>
 #include <vector>
 
+#include "control/claim_status.hpp"
 #include "control/clock.hpp"
 #include "control/figures.hpp"
 #include "control/gpu_executor.hpp"
@@ -45,6 +46,7 @@
 #include "control/store.hpp"
 #include "control/verdicts/disk_verdicts.hpp"
 #include "control/verdicts/expected_end.hpp"
+#include "model/gpu_reservation.hpp"
 #include "runner/runner.hpp"
 
 namespace cleave {
@@ -113,6 +115,11 @@ class Control {
   /// Of the plan that is being carried out.
   [[nodiscard]] Result<void> change_plan(std::int64_t number, PlanChange change,
                                          const std::string& by, Moment now);
+  /// Instances for somebody else's engine (loop/claim_keeper.hpp). An error's place is the reason
+  /// in a word.
+  [[nodiscard]] Result<void> make_claim(const std::string& key, const ClaimOrder& order,
+                                        const std::string& by, Moment now);
+  void release_claim(const std::string& key, const std::string& by, Moment now);
   [[nodiscard]] Result<void> set_scheduler(const std::string& spec, Moment now);
   /// Settings as after a reload; those that cannot change while the loop runs stay. Returns the
   /// names of those that stayed.
@@ -160,8 +167,14 @@ class Control {
   [[nodiscard]] std::vector<PredictionErrors> prediction_errors(
       std::optional<std::uint32_t> uid) const;
   [[nodiscard]] std::vector<GpuStatus> gpus() const;
+  /// Those that hold now or begin within a day.
+  [[nodiscard]] std::vector<GpuReservation> reservations() const;
   /// What may be planned with: GPUs that take work, and how each job on them may be moved.
   [[nodiscard]] LiveFleet live_fleet() const;
+  [[nodiscard]] std::optional<ClaimStatus> claim(const std::string& key) const;
+  [[nodiscard]] std::vector<ClaimStatus> claims() const;
+  /// What claims could have now.
+  [[nodiscard]] NodeRoom room() const;
   /// The one that is being carried out; null: none.
   [[nodiscard]] const LivePlan* plan() const;
   /// What the job, as its number is known to people, has used beyond what its record says.

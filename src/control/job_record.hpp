@@ -118,6 +118,7 @@ struct AttemptRecord {
   std::optional<Instant> began, ended;
   std::optional<AttemptEnd> end;  // also before `ended`: what it is being stopped for
   std::string why;                // in words
+  bool told_to_save = false;      // or about to be: ending well, it may have work left
   std::optional<int> exit_code;
   std::optional<MiB> peak;                 // the most that it reported to hold
   std::optional<Duration> predicted;       // how long it would run, as of its start

@@ -184,6 +184,13 @@ Result<LivePlan> parse_plan(std::string_view text, const std::string& place) {
   return parse_record<LivePlan>(text, place);
 }
 
+std::string claim_text(const Claim& claim) {
+  return record_text(claim);
+}
+Result<Claim> parse_claim(std::string_view text, const std::string& place) {
+  return parse_record<Claim>(text, place);
+}
+
 std::string request_text(const Request& request) {
   Json json = begun();
   add_request(json, request);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "control/job_record.hpp"
+#include "model/claim.hpp"
 #include "model/live_plan.hpp"
 
 namespace cleave {
@@ -21,6 +22,7 @@ namespace cleave {
 [[nodiscard]] std::string command_text(const JobCommand& command);
 /// All but what the store searches by: its number, its state and its end.
 [[nodiscard]] std::string plan_text(const LivePlan& plan);
+[[nodiscard]] std::string claim_text(const Claim& claim);
 [[nodiscard]] std::string instants_text(const std::vector<Instant>& instants);
 
 // And back. `place` names the text in errors: a damaged text, an unknown key, a version that is not
@@ -31,6 +33,7 @@ namespace cleave {
 [[nodiscard]] Result<Request> parse_request(std::string_view text, const std::string& place);
 [[nodiscard]] Result<JobCommand> parse_command(std::string_view text, const std::string& place);
 [[nodiscard]] Result<LivePlan> parse_plan(std::string_view text, const std::string& place);
+[[nodiscard]] Result<Claim> parse_claim(std::string_view text, const std::string& place);
 [[nodiscard]] Result<std::vector<Instant>> parse_instants(std::string_view text,
                                                           const std::string& place);
 

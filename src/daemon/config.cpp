@@ -727,17 +727,19 @@ Result<void> take_key(DaemonConfig& config, const std::string& name, const toml:
   return {};
 }
 
-Result<void> take_table(DaemonConfig& config, const toml::table& table, const std::string& prefix,
-                        const std::string& place) {
+/// Keys that are wrong are left out, and said.
+void take_table(ConfigReading& reading, const toml::table& table, const std::string& prefix,
+                const std::string& place) {
   for (const auto& [key, node] : table) {
     const std::string name = fmt::format("{}{}", prefix, key.str());
     const toml::table* inner = node.as_table();
     const bool section = inner != nullptr && prefix.empty() && name == "server";
-    const auto taken = section ? take_table(config, *inner, "server.", place)
-                               : take_key(config, name, node, place);
-    if (!taken) return taken;
+    if (section) {
+      take_table(reading, *inner, "server.", place);
+    } else if (const auto taken = take_key(reading.config, name, node, place); !taken) {
+      reading.wrong.push_back(taken.error());
+    }
   }
-  return {};
 }
 
 }  // namespace
@@ -767,9 +769,16 @@ std::unexpected<Error> not_toml(const toml::parse_error& error, const std::strin
               "text stands in quotes; `cleaved --sample-config` shows all keys");
 }
 
-/// What one user may have, where it is said, is at most what all may have.
-Result<void> check_shares(const toml::table& table, const DaemonSettings& settings,
-                          const std::string& place) {
+/// The line that sets the key.
+std::string place_of(const toml::table& table, std::string_view key, const std::string& place) {
+  const toml::node* node = table.get(key);
+  return node == nullptr ? place : at_line(place, node->source());
+}
+
+/// What one user may have, where it is said, is at most what all may have; the default of a time is
+/// at most the longest.
+void check_shares(const toml::table& table, ConfigReading& reading, const std::string& place) {
+  const DaemonSettings& settings = reading.config.settings;
   struct Share {
     std::string_view of_user, of_all;
     std::size_t least, most;
@@ -781,18 +790,31 @@ Result<void> check_shares(const toml::table& table, const DaemonSettings& settin
   for (const Share& share : shares) {
     const auto said = table.at_path(share.of_user);
     if (said && share.least > share.most)
-      return fail(ErrorKind::bad_input, at_line(place, said.node()->source()),
-                  fmt::format("'{}' is {}, and '{}', of all users, is {}", share.of_user,
-                              share.least, share.of_all, share.most),
-                  "give one user at most as many as all have");
+      reading.wrong.push_back({ErrorKind::bad_input, at_line(place, said.node()->source()),
+                               fmt::format("'{}' is {}, and '{}', of all users, is {}",
+                                           share.of_user, share.least, share.of_all, share.most),
+                               "give one user at most as many as all have"});
   }
-  return {};
+  const auto &usual = settings.job_time_default, &most = settings.job_time_most;
+  const auto said = table.at_path("job_time_default_s");
+  if (said && usual && most && *usual > *most)
+    reading.wrong.push_back(
+        {ErrorKind::bad_input, at_line(place, said.node()->source()),
+         fmt::format("'job_time_default_s' is {}, and 'job_time_most_s' is {}", in_seconds(*usual),
+                     in_seconds(*most)),
+         "a job that names no time limit may not have more than one that does"});
 }
 
-/// The line that sets the key.
-std::string place_of(const toml::table& table, std::string_view key, const std::string& place) {
-  const toml::node* node = table.get(key);
-  return node == nullptr ? place : at_line(place, node->source());
+/// Two reservations of a GPU at a time, by the names that they have.
+void check_overlaps(const toml::table& table, ConfigReading& reading, const std::string& place) {
+  std::vector<ReservedGpu> all = reading.config.settings.control.reservations;
+  std::ranges::sort(all, {},
+                    [](const ReservedGpu& each) { return std::pair(each.gpu, each.from); });
+  for (std::size_t i = 1; i < all.size(); ++i)
+    if (all[i].gpu == all[i - 1].gpu && all[i].from < all[i - 1].until)
+      reading.wrong.push_back({ErrorKind::bad_input, place_of(table, "reservations", place),
+                               fmt::format("two reservations of GPU {} overlap", shown(all[i].gpu)),
+                               "let one end before the other begins"});
 }
 
 /// The two listeners are apart: each may be open to others than the other.
@@ -808,29 +830,39 @@ Result<void> check_page(const DaemonSettings& settings) {
 
 }  // namespace
 
-Result<DaemonConfig> parse_config(std::string_view text, const std::string& place) {
+ConfigReading inspect_config(std::string_view text, const std::string& place) {
+  ConfigReading reading{default_config(), {}};
   const toml::parse_result parsed = toml::parse(text, place);
-  if (!parsed) return not_toml(parsed.error(), place);
-  DaemonConfig config = default_config();
-  if (const auto taken = take_table(config, parsed.table(), "", place); !taken)
-    return std::unexpected(taken.error());
+  if (!parsed) {
+    reading.wrong.push_back(not_toml(parsed.error(), place).error());
+    return reading;
+  }
+  const toml::table& table = parsed.table();
+  take_table(reading, table, "", place);
+  const auto look = [&](std::string_view key, const Result<void>& checked) {
+    if (!checked)
+      reading.wrong.push_back(wrong_in_file(place_of(table, key, place), checked.error()).error());
+  };
   // A daemon could not start with these, so the configuration is refused as a whole.
-  const ControlSettings& control = config.settings.control;
+  const ControlSettings& control = reading.config.settings.control;
   const bool reserves = !control.reservations.empty();
-  if (const auto possible =
-          Control::check_scheduler(control.scheduler, reserves, control.user_limits);
-      !possible)
-    return wrong_in_file(place_of(parsed.table(), "scheduler", place), possible.error());
-  if (const auto possible = Control::check_forecaster(control.forecaster); !possible)
-    return wrong_in_file(place_of(parsed.table(), "forecaster", place), possible.error());
-  if (const auto fine = check_page(config.settings); !fine)
-    return wrong_in_file(place_of(parsed.table(), "page", place), fine.error());
-  if (const auto within = check_shares(parsed.table(), config.settings, place); !within)
-    return std::unexpected(within.error());
-  return config;
+  look("scheduler", Control::check_scheduler(control.scheduler, reserves, control.user_limits));
+  look("forecaster", Control::check_forecaster(control.forecaster));
+  look("page", check_page(reading.config.settings));
+  check_shares(table, reading, place);
+  check_overlaps(table, reading, place);
+  return reading;
 }
 
-Result<DaemonConfig> read_config(const std::string& file) {
+Result<DaemonConfig> parse_config(std::string_view text, const std::string& place) {
+  ConfigReading reading = inspect_config(text, place);
+  if (!reading.wrong.empty()) return std::unexpected(std::move(reading.wrong.front()));
+  return std::move(reading.config);
+}
+
+namespace {
+
+Result<std::string> text_of_config(const std::string& file) {
   const std::string place = shown(file, 200);
   errno = 0;
   std::ifstream in(file, std::ios::binary);
@@ -850,7 +882,21 @@ Result<DaemonConfig> read_config(const std::string& file) {
   if (static_cast<std::int64_t>(text.size()) > most_file_bytes)
     return fail(ErrorKind::bad_input, place, "the configuration is longer than 1 MiB",
                 "is it the right file?");
-  return parse_config(text, file);
+  return text;
+}
+
+}  // namespace
+
+Result<DaemonConfig> read_config(const std::string& file) {
+  const auto text = text_of_config(file);
+  if (!text) return std::unexpected(text.error());
+  return parse_config(*text, file);
+}
+
+ConfigReading inspect_config_file(const std::string& file) {
+  const auto text = text_of_config(file);
+  if (!text) return {default_config(), {text.error()}};
+  return inspect_config(*text, file);
 }
 
 Result<std::shared_ptr<const ApplicationTimes>> read_applications(const DaemonSettings& settings) {

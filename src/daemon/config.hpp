@@ -58,7 +58,14 @@ struct ConfigRow {
 /// In the order of the sample.
 [[nodiscard]] std::vector<ConfigRow> config_rows();
 
-/// `place` is the file's name. Errors name file and line.
+/// A configuration, and all that is wrong with it; without what is wrong where anything is.
+struct ConfigReading {
+  DaemonConfig config;
+  std::vector<Error> wrong;
+};
+[[nodiscard]] ConfigReading inspect_config(std::string_view text, const std::string& place);
+[[nodiscard]] ConfigReading inspect_config_file(const std::string& file);
+/// `place` is the file's name. Errors name file and line; of several the first is said.
 [[nodiscard]] Result<DaemonConfig> parse_config(std::string_view text, const std::string& place);
 [[nodiscard]] Result<DaemonConfig> read_config(const std::string& file);
 /// What the files `profiles` and `time_model` say; null where neither is named. A file that cannot

@@ -10,6 +10,7 @@
 #include "base/text.hpp"
 #include "daemon/daemon.hpp"
 #include "daemon/metrics/metrics_access.hpp"
+#include "daemon/service/user_book.hpp"
 
 namespace cleave {
 
@@ -58,15 +59,33 @@ Result<void> check_jobs_directory(const std::string& given) {
 
 }  // namespace
 
-Result<void> check_on_this_machine(const DaemonSettings& settings) {
-  if (const auto applications = read_applications(settings); !applications)
-    return std::unexpected(applications.error());
+std::vector<Error> check_on_this_machine(const DaemonSettings& settings) {
+  std::vector<Error> wrong;
+  const auto look = [&](const auto& checked) {
+    if (!checked) wrong.push_back(checked.error());
+  };
+  look(read_applications(settings));
   // The daemon runs with an unknown group rather than not at all; here it is a mistake.
-  if (const auto unknown = unknown_groups(settings); !unknown.empty())
-    return fail(ErrorKind::bad_input, "", unknown.front(), "`getent group` lists the groups");
-  if (const auto library = check_library(settings.nvml); !library) return library;
-  if (const auto metrics = check_metrics(settings.metrics); !metrics) return metrics;
-  return check_jobs_directory(settings.jobs_directory);
+  for (std::string& unknown : unknown_groups(settings))
+    wrong.push_back(
+        {ErrorKind::bad_input, "", std::move(unknown), "`getent group` lists the groups"});
+  look(check_library(settings.nvml));
+  look(check_metrics(settings.metrics));
+  look(check_jobs_directory(settings.jobs_directory));
+  return wrong;
+}
+
+std::vector<std::string> reservation_remarks(const DaemonSettings& settings) {
+  std::vector<std::string> all;
+  for (const ReservedGpu& each : settings.control.reservations) {
+    if (each.name.empty() || UserBook::uid_of(each.name) || UserBook::gid_of(each.name)) continue;
+    all.push_back(
+        fmt::format("reservations: GPU {} is reserved for '{}', and no user or group here is "
+                    "called so: nobody's "
+                    "jobs would run there",
+                    shown(each.gpu), shown(each.name)));
+  }
+  return all;
 }
 
 }  // namespace cleave

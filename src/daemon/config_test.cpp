@@ -223,8 +223,9 @@ TEST(Config, WhatItNamesMustBeOnThisMachine) {
   const auto checked = [](auto set) {
     DaemonSettings settings;
     set(settings);
-    const auto usable = check_on_this_machine(settings);
-    return usable ? "" : usable.error().text();
+    const auto wrong = check_on_this_machine(settings);
+    EXPECT_LE(wrong.size(), 1U);
+    return wrong.empty() ? "" : wrong.front().text();
   };
   const auto library = [&](const std::string& file) {
     return checked([&](DaemonSettings& to) { to.nvml = file; });
@@ -247,6 +248,35 @@ TEST(Config, WhatItNamesMustBeOnThisMachine) {
   EXPECT_NE(jobs("/").find("it is not a folder with its whole path"), std::string::npos);
   EXPECT_EQ(checked([](DaemonSettings& to) { to.operators_group = "no-such-group"; }),
             "operators_group: there is no group 'no-such-group'; `getent group` lists the groups");
+}
+
+TEST(Config, EveryMistakeIsNamedWithItsPlace) {
+  const ConfigReading reading = inspect_config(
+      "managed_gpus = [0]\nmost_waitng = 5\nlook_every_s = 0\nscheduler = \"nosuch\"\n"
+      "job_time_default_s = 7200\njob_time_most_s = 3600\npage = \"8790\"\n"
+      "[[reservations]]\ngpu = 0\nfrom = 2030-01-07T09:00:00Z\nuntil = 2030-01-07T12:00:00Z\n"
+      "[[reservations]]\ngpu = 0\nfrom = 2030-01-07T11:00:00Z\nuntil = 2030-01-07T13:00:00Z\n"
+      "[server]\nburst = \"many\"\n",
+      "c.toml");
+  std::string all;
+  for (const Error& each : reading.wrong) all += each.text() + "\n";
+  EXPECT_EQ(reading.wrong.size(), 7U) << all;
+  for (const char* part :
+       {"c.toml:2: unknown key 'most_waitng'", "c.toml:3: 'look_every_s' must be",
+        "c.toml:4: there is no scheduler 'nosuch'", "c.toml:5: 'job_time_default_s' is 7200, and",
+        "c.toml:7: ", "two reservations of GPU 0 overlap", "'server.burst' must be"})
+    EXPECT_TRUE(all.contains(part)) << part << "\n" << all;
+  EXPECT_EQ(reading.config.settings.managed_gpus, std::vector<std::string>{"0"});
+  EXPECT_TRUE(inspect_config("managed_gpus = [0]\n", "c.toml").wrong.empty());
+}
+
+TEST(Config, ReservationsForNobodyAreSaid) {
+  DaemonSettings settings;
+  const Instant from = Instant{} + std::chrono::hours(1), until = from + std::chrono::hours(1);
+  settings.control.reservations = {{"0", from, until, "root"}, {"1", from, until, "no-such-name"}};
+  const auto remarks = reservation_remarks(settings);
+  ASSERT_EQ(remarks.size(), 1U);
+  EXPECT_TRUE(remarks[0].contains("'no-such-name'")) << remarks[0];
 }
 
 TEST(Config, EverySchedulerThatCanDecideHereIsTaken) {

@@ -161,6 +161,7 @@ class RunningDaemon {
     // Before anybody can reach it: a signal that comes then ends it in order.
     for (const int each : {SIGTERM, SIGINT, SIGHUP}) signals_.add(each);
     if (const auto work = check_timers(); !work) return work;
+    if (const auto work = check_signals(); !work) return work;
     if (const auto listens = listen(); !listens) return listens;
     // A machine that was started anew runs none of its jobs: which start this is must be known.
     boot_ = trimmed(read_system_file(boot_file));
@@ -214,6 +215,22 @@ class RunningDaemon {
     loop_.restart();
     if (rang) return {};
     return fail(ErrorKind::infeasible, "the event loop", "its timers do not ring",
+                "see that descriptors and memory are left");
+  }
+
+  /// Nor does it say that it cannot watch the pipe through which signals come: nobody could end the
+  /// daemon then. SIGURG does nothing where nobody waits for it.
+  Result<void> check_signals() {
+    bool came = false;
+    boost::asio::signal_set probe(loop_, SIGURG);
+    probe.async_wait([&came](const boost::system::error_code& failed, int) { came = !failed; });
+    ::raise(SIGURG);
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+    while (!came && loop_.run_one_until(until) > 0) {
+    }
+    loop_.restart();
+    if (came) return {};
+    return fail(ErrorKind::infeasible, "the event loop", "signals do not reach it",
                 "see that descriptors and memory are left");
   }
 
@@ -342,6 +359,7 @@ class RunningDaemon {
   std::vector<std::string> troubles_of_places() const {
     std::vector<std::string> all = watch_ ? watch_->troubles() : std::vector<std::string>();
     if (page_) std::ranges::move(page_->troubles(), std::back_inserter(all));
+    if (!reload_trouble_.empty()) all.push_back(reload_trouble_);
     return all;
   }
 
@@ -436,11 +454,7 @@ class RunningDaemon {
   void reload() {
     watch_->look(true);
     const auto read = load_config(arguments_);
-    if (!read) {
-      log_error(read.error());
-      spdlog::error("the configuration is unchanged");
-      return;
-    }
+    if (!read) return keep_configuration(read.error());
     const auto changes = config_changes(config_, *read);
     DaemonConfig next = reloaded(config_, *read);
     DaemonSettings settings = completed(next.settings, places_);
@@ -456,11 +470,9 @@ class RunningDaemon {
       applications_files_ = std::move(files);
     }
     settings.control.applications = *applications;
-    if (const auto taken = control_->reload(settings.control, moment_now()); !taken) {
-      log_error(taken.error());
-      spdlog::error("the configuration is unchanged");
-      return;
-    }
+    if (const auto taken = control_->reload(settings.control, moment_now()); !taken)
+      return keep_configuration(taken.error());
+    reload_trouble_.clear();
     config_ = std::move(next);
     applications_ = std::move(*applications);
     server_->set_limits(settings.limits);
@@ -468,6 +480,16 @@ class RunningDaemon {
     if (changes.empty()) spdlog::info("the configuration was read again and is unchanged");
     for (const std::string& each : changes) spdlog::info("configuration: {}", shown(each, 500));
     control_loop_->soon();
+  }
+
+  /// It is said until one could be taken, since nobody who sends the signal sees the log.
+  void keep_configuration(const Error& why) {
+    log_error(why);
+    spdlog::error("the configuration is unchanged");
+    reload_trouble_ = fmt::format(
+        "the configuration was not read again, and is as before: {}; `cleaved --check-config` says "
+        "all that is wrong, SIGHUP has it read again",
+        shown(why.text(), 500));
   }
 
   /// Writes and answers what was asked for, and accepts nothing new.
@@ -516,6 +538,7 @@ class RunningDaemon {
   std::optional<PlaceWatch> watch_;
   std::int64_t logged_ = 0;
   std::vector<std::string> troubles_;
+  std::string reload_trouble_;  // why the last reload was refused; empty: it was not
   bool ending_ = false;
 };
 

@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "base/format.hpp"
+#include "base/tell.hpp"
 #include "base/text.hpp"
 #include "daemon/config_check.hpp"
 #include "daemon/daemon.hpp"
@@ -120,39 +121,47 @@ void add_options(CommandLine& program, DaemonOptions& options) {
 }
 
 int report_error(const Error& error) {
-  fmt::print(stderr, "cleaved: {}\n", shown(error.text(), 4000));
+  tell("cleaved: {}\n", shown(error.text(), 4000));
   return exit_code(error.kind);
+}
+
+/// What is wrong in the file that is read, and on this machine, in that order.
+std::vector<Error> wrong_with(const ConfigReading& reading, const std::string& place) {
+  std::vector<Error> wrong = reading.wrong;
+  for (Error& why : check_on_this_machine(reading.config.settings)) {
+    // What is wrong in a file that it names has that file's place already.
+    const bool placed = place.empty() || why.place.find('/') != std::string::npos;
+    wrong.push_back(placed ? std::move(why) : fail_at(place, std::move(why)).error());
+  }
+  return wrong;
 }
 
 int check_config(DaemonOptions& options) {
   if (options.check && !options.check->empty()) options.arguments.config = options.check;
-  const auto config = load_config(options.arguments);
-  if (!config) {
-    report_error(config.error());
-    return 2;
-  }
   const auto place = config_place(options.arguments);
+  if (!place) return report_error(place.error());
   std::error_code failed;
-  const bool there = place && std::filesystem::exists(*place, failed);
-  if (const auto usable = check_on_this_machine(config->settings); !usable) {
-    const Error& why = usable.error();
-    // What is wrong in a file that it names has that file's place already.
-    return report_error(there && why.place.find('/') == std::string::npos
-                            ? fail_at(shown(place->string(), 200), why).error()
-                            : why);
-  }
-  for (const std::string& each : config_changes(default_config(), *config))
+  const bool there = options.arguments.config || std::filesystem::exists(*place, failed);
+  const std::string file = there ? shown(place->string(), 200) : std::string();
+  const ConfigReading reading =
+      there ? inspect_config_file(place->string()) : ConfigReading{default_config(), {}};
+  const std::vector<Error> wrong = wrong_with(reading, file);
+  for (const Error& each : wrong) report_error(each);
+  if (wrong.size() > 1) tell("cleaved: {} mistakes\n", wrong.size());
+  if (!wrong.empty()) return 2;
+  const DaemonSettings& settings = reading.config.settings;
+  for (const std::string& each : config_changes(default_config(), reading.config))
     fmt::print("{}\n", shown(each, 500));
-  for (const std::string& each : metrics_remarks(config->settings.metrics))
-    fmt::print("{}\n", shown(each, 500));
+  for (const auto& remarks : {metrics_remarks(settings.metrics), reservation_remarks(settings)})
+    for (const std::string& each : remarks) fmt::print("{}\n", shown(each, 500));
   if (there) {
-    fmt::print("{}: it can be used{}\n", shown(place->string(), 200),
-               config->settings.managed_gpus.empty()
+    fmt::print("{}: it can be used{}\n", file,
+               settings.managed_gpus.empty()
                    ? ", but managed_gpus must still be named, unless with --simulate"
                    : "");
   } else {
     fmt::print("there is no {}: every key has its default, and managed_gpus must still be named\n",
-               place ? shown(place->string(), 200) : "file");
+               shown(place->string(), 200));
   }
   return 0;
 }

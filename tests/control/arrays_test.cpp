@@ -108,6 +108,62 @@ TEST_F(Arrays, OfJobsOfSeveralEachTakesSoManyNumbers) {
   EXPECT_EQ(record(4).leader, 3);
 }
 
+/// Tasks that name no size and report what they hold, two at a time.
+class UnsizedArrays : public Arrays {
+ protected:
+  std::vector<JobNumber> submit_reporting(NewJob task, const std::string& array, MiB held) {
+    const auto numbers = submit_array(array, 5s, std::move(task));
+    FakeCourse course;
+    course.runs = 5s;
+    course.reports.push_back({1, {1, 2, held, held}});
+    for (const JobNumber each : numbers) jobs.plan({each, 1}, course);
+    return numbers;
+  }
+  [[nodiscard]] std::ptrdiff_t count_events(const std::string& kind) {
+    const auto events = control->events_since(0);
+    return std::ranges::count(events, kind, &EventRecord::kind);
+  }
+};
+
+TEST_F(UnsizedArrays, LearnFromTheFirstThatEnd) {
+  const auto numbers = submit_reporting(job(), "1-6%2", MiB{6000});
+  const auto another = submit_array("1-4%1", 100s, job());
+  run(2s);
+  EXPECT_EQ(text(record(numbers[5]).request), "nothing");
+  EXPECT_EQ(control->why_size(numbers[5]), "");
+  run(6s);
+  EXPECT_EQ(record(numbers[0]).state, JobState::finished);
+  EXPECT_EQ(record(numbers[5]).spec.asked, "nothing") << "what the user said stays";
+  EXPECT_EQ(text(record(numbers[5]).request), "6300 MiB");
+  EXPECT_EQ(control->why_size(numbers[5]),
+            "6300 MiB, as jobs of array 1 that have ended held, and a twentieth more");
+  EXPECT_EQ(text(record(another[3]).request), "nothing") << "it is another array";
+  EXPECT_EQ(count_events("jobs-sized"), 1) << "the second says the same";
+  begin();
+  run(1s);
+  EXPECT_EQ(text(record(numbers[5]).request), "6300 MiB") << "it is remembered";
+  run(60s);
+  EXPECT_EQ(in_state(numbers, JobState::finished), 6U);
+  EXPECT_EQ(attempts(numbers[5])[0].profile, "2g.10gb");
+}
+
+TEST_F(UnsizedArrays, TheLargestCountsAndASizeThatWasNamedStays) {
+  const auto numbers = submit_array("1-4%1", 5s, job());
+  for (std::size_t i = 0; i < 2; ++i) {
+    FakeCourse course;
+    course.runs = 5s;
+    const MiB held{i == 0 ? 3000 : 4000};
+    course.reports.push_back({1, {1, 2, held, held}});
+    jobs.plan({numbers[i], 1}, course);
+  }
+  const auto named = submit_reporting(sized("1g.5gb"), "1-3%1", MiB{4000});
+  run(9s);
+  EXPECT_EQ(text(record(numbers[3]).request), "3150 MiB");
+  run(7s);
+  EXPECT_EQ(text(record(numbers[3]).request), "4200 MiB");
+  EXPECT_EQ(text(record(named[2]).request), "1g.5gb");
+}
+
 class Dependents : public Arrays {
  protected:
   JobNumber submit_after(const std::vector<std::string>& after, Duration runs = 2s) {

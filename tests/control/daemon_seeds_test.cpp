@@ -1,14 +1,18 @@
 // The daemon's loop under everything that can go wrong, by seeds (seeded_daemon.hpp has the laws).
 // A seed that fails prints the command that repeats it, with the story of what happened.
 //
-//   CLEAVE_DAEMON_SEEDS   how many seeds; the long form is 10000
+//   CLEAVE_DAEMON_SEEDS   how many seeds; the long form is 100000
 //   CLEAVE_WATCHED_SEEDS  the same of those under monitors
 //   CLEAVE_DAEMON_SEED    the first; with CLEAVE_DAEMON_STORY=1 its story is printed
+//
+// After each thousand it says where to go on, so that the long form can be run in parts.
 
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <iostream>
+#include <vector>
 
 #include "base/format.hpp"
 #include "base/number_asked_test.hpp"
@@ -36,6 +40,13 @@ void print(std::uint64_t count, const SeededDaemon::Counts& all) {
       all.refused_writes, all.gpu_losses, all.foreign, all.schedulers, all.services, all.given_back,
       all.sent_again, all.taken_before, all.out_of_time, all.signs, all.strangers, all.monitors,
       all.plans, all.waits);
+}
+
+void say_where_to_go_on(std::uint64_t first, std::uint64_t next,
+                        const std::vector<std::uint64_t>& failed) {
+  fmt::print("seeds {} to {} ran, {} failed [{}]: go on with CLEAVE_DAEMON_SEED={}\n", first,
+             next - 1, failed.size(), fmt::join(failed, " "), next);
+  std::fflush(stdout);
 }
 
 /// Laws hold easily where nothing happens.
@@ -74,16 +85,21 @@ TEST(DaemonSeeds, NothingIsLost) {
                                           : sanitized                                  ? 90
                                                                                        : 300);
   SeededDaemon::Counts all;
-  for (std::uint64_t seed = first; seed < first + count && !HasFailure(); ++seed) {
+  std::vector<std::uint64_t> failed;
+  for (std::uint64_t seed = first; seed < first + count && failed.size() < 20; ++seed) {
     SeededDaemon daemon(seed);
     if (std::getenv("CLEAVE_DAEMON_STORY") != nullptr) daemon.story = &std::cout;
-    for (const std::string& each : daemon.run()) ADD_FAILURE() << each;
-    if (HasFailure())
+    const auto violations = daemon.run();
+    for (const std::string& each : violations) ADD_FAILURE() << each;
+    if (!violations.empty()) {
+      failed.push_back(seed);
       ADD_FAILURE() << fmt::format(
           "repeat it: CLEAVE_DAEMON_STORY=1 CLEAVE_DAEMON_SEED={} "
           "build/release/bin/daemon_loop_test "
           "--gtest_filter=DaemonSeeds.NothingIsLost",
           seed);
+    }
+    if ((seed - first + 1) % 1000 == 0) say_where_to_go_on(first, seed + 1, failed);
     const SeededDaemon::Counts& one = daemon.counts();
     all.steps += one.steps;
     all.submitted += one.submitted;

@@ -6,6 +6,7 @@
 
 #include "base/format.hpp"
 #include "base/text.hpp"
+#include "control/verdicts/health_verdicts.hpp"
 #include "control/verdicts/process_verdicts.hpp"
 #include "engine/scheduler.hpp"
 #include "planner/planned_moves.hpp"
@@ -237,6 +238,15 @@ void SeededDaemon::check_start(const Launch& launch) {
   match_processes();
 }
 
+/// As far as the daemon knows: it may not have heard yet that the other has ended.
+bool SeededDaemon::is_beside_another(const JobKey& key, std::string_view device) const {
+  return std::ranges::any_of(control_->gpus(), [&](const GpuStatus& gpu) {
+    return std::ranges::any_of(gpu.jobs, [&](const GpuStatus::Held& held) {
+      return held.device == device && held.attempt != key;
+    });
+  });
+}
+
 /// No instance goes from one user to another or where a stranger is, who may have come while the
 /// driver was asked; and none is given out on a GPU that is not well.
 void SeededDaemon::check_device(const Launch& launch, std::uint32_t uid) {
@@ -253,11 +263,12 @@ void SeededDaemon::check_device(const Launch& launch, std::uint32_t uid) {
                             each.pid));
   }
   for (const std::string_view each : given) {
+    const bool beside = sharing_ && is_beside_another(launch.key, each);
     const auto [last, first] = had_.try_emplace(std::string(each), uid);
-    if (!first && last->second != uid && !sharing_ && each.starts_with("MIG-"))
+    if (!first && last->second != uid && !beside && each.starts_with("MIG-"))
       violation(
           fmt::format("job {} is given {}, which user {} had", launch.key.job, each, last->second));
-    last->second = uid;
+    last->second = beside && last->second != uid ? several_users : uid;
   }
   const auto attempts = store_->attempts(launch.key.job);
   if (!attempts) return;
@@ -276,6 +287,9 @@ JobNumber SeededDaemon::job_of(JobNumber process) const {
 
 /// One that goes on later has the time that it asked for to save its work.
 void SeededDaemon::check_stop(const JobKey& key) {
+  // What has ended by itself, as the daemon has not yet heard, has nothing left to save.
+  if (const auto running = jobs_.running(); std::ranges::find(running, key) == running.end())
+    return;
   const JobNumber number = job_of(key.job);
   const auto wanted = wanted_.find(number);
   const auto attempts = store_->attempts(key.job);
@@ -848,7 +862,9 @@ void SeededDaemon::check_job(JobNumber number) {
   }
   const JobSpec& spec = wanted_.at(number).spec;
   began = std::max(began, jobs_.begun(number));
-  if (!may_be_restarted(spec) && !may_be_moved(spec) && began > 1 + spec.retries)
+  // After faults of GPUs it runs again where a retry is left, and none is counted.
+  const std::int64_t most = 1 + spec.retries + (spec.retries > 0 ? most_free_runs : 0);
+  if (!may_be_restarted(spec) && !may_be_moved(spec) && began > most)
     violation(fmt::format("job {} may not be restarted and ran {} times", number, began));
   if (job.failures > 0) ++counts_.retried;
   const bool given_back = !attempts->empty() && attempts->back().end == AttemptEnd::idle;

@@ -13,7 +13,8 @@
 //   - a submission with a key that is sent again where no answer came is taken once (that no two
 //     jobs have one key, the disk itself holds);
 //   - a job that was stopped for its time limit does not run again;
-//   - a job that may not be restarted runs at most once, and one more time for each retry;
+//   - a job that may not be restarted runs at most once, and one more time for each retry; where it
+//     has any, also after faults of GPUs that count as none (docs/health.md);
 //   - a job has one process at a time, two only while a replica takes over;
 //   - an instance has one job at a time;
 //   - a job that wants a signal before it is stopped, to go on later, has the time it asked for;
@@ -108,6 +109,7 @@ class SeededDaemon {
   [[nodiscard]] bool is_over();
   void check_start(const Launch& launch);
   void check_device(const Launch& launch, std::uint32_t uid);
+  [[nodiscard]] bool is_beside_another(const JobKey& key, std::string_view device) const;
   void check_stop(const JobKey& key);
   void check_end();
   void check_learnt();
@@ -161,7 +163,8 @@ class SeededDaemon {
   std::vector<Stranger> strangers_;                 // processes of no job
   std::map<std::size_t, std::uint32_t> monitored_;  // GPUs of which no instance can be destroyed,
                                                     // and the monitor's pid
-  std::map<std::string, std::uint32_t> had_;        // to whose job a device was given last
+  static constexpr std::uint32_t several_users = UINT32_MAX;
+  std::map<std::string, std::uint32_t> had_;  // to whose job a device was given last
   std::set<JobKey> told_to_end_;
   std::set<JobNumber> cancelled_;
   std::map<JobKey, Duration> signalled_;     // when first

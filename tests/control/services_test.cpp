@@ -274,6 +274,30 @@ TEST_F(PowerLoss, AndOneWhoseStartWasNotOnTheDiskYet) {
   goes_on_after_it(2, false);
 }
 
+/// The daemon has died.
+struct Died {};
+
+TEST_F(PowerLoss, OneThatWasToldToSaveAndCancelledThenIsNotFinishedByItsEnd) {
+  const JobNumber number = submit_saving(1);
+  run(3s);
+  for (int i = 0; i < 20'000 && !attempts(number).at(0).end; ++i) run(1ms);
+  ASSERT_EQ(attempts(number).at(0).end, AttemptEnd::early_restart);
+  control->cancel(number, "ann", moment());
+  disk.after_write = [](const StoreBatch& batch) {
+    for (const AttemptRecord& each : batch.attempts)
+      if (each.end == AttemptEnd::cancelled) throw Died{};
+  };
+  EXPECT_THROW(run(1s), Died);
+  disk.after_write = nullptr;
+  now += 5s;
+  jobs.advance_to(Instant{} + now);
+  begin();
+  run(1s);
+  EXPECT_FALSE(jobs.completed(number));
+  EXPECT_EQ(attempts(number).at(0).exit_code, 0) << "it has saved its work, and has some left";
+  EXPECT_EQ(record(number).state, JobState::cancelled) << record(number).reason;
+}
+
 TEST_F(Services, AreFoundAgainByADaemonThatBegins) {
   const JobNumber number = submit_service(service(3));
   plan(number + 2, 1, 60s, 9);

@@ -6,6 +6,7 @@
 #include "base/format.hpp"
 #include "base/text.hpp"
 #include "control/book/stored_health.hpp"
+#include "control/record_text.hpp"
 
 namespace cleave {
 
@@ -13,7 +14,7 @@ namespace {
 
 constexpr std::string_view drained_prefix = "drained ", need_prefix = "need ",
                            health_prefix = "health ", faults_prefix = "faults ",
-                           user_prefix = "user ", meter_prefix = "meter ";
+                           user_prefix = "user ", meter_prefix = "meter ", claim_prefix = "claim ";
 
 void read_need(std::string_view rest, const std::string& value, ApplicationNeeds& needs) {
   const std::size_t space = rest.find(' ');
@@ -61,6 +62,10 @@ void read_meter(const std::string& gpu, std::string_view value, StoredSettings& 
 
 }  // namespace
 
+std::string claim_key(const std::string& key) {
+  return fmt::format("{}{}", claim_prefix, key);
+}
+
 std::string meter_key(const std::string& gpu) {
   return fmt::format("{}{}", meter_prefix, gpu);
 }
@@ -103,6 +108,8 @@ StoredSettings parse_settings(const std::map<std::string, std::string>& settings
       read_need(text.substr(need_prefix.size()), value, parsed.needs);
     read_health(key, value, parsed);
     if (const auto gpu = after(meter_prefix, key)) read_meter(*gpu, value, parsed);
+    if (const auto name = after(claim_prefix, key))
+      if (auto claim = parse_claim(value, key)) parsed.claims[*name] = std::move(*claim);
   }
   return parsed;
 }

@@ -12,6 +12,7 @@
 #include "base/quantity.hpp"
 #include "control/node/gpu_conditions.hpp"
 #include "control/node/gpu_meter.hpp"
+#include "model/claim.hpp"
 
 namespace cleave {
 
@@ -37,6 +38,7 @@ struct StoredSettings {
   std::map<std::string, std::optional<std::uint32_t>> users;
   /// Up to which reading the use of GPUs has been counted, by the GPU's UUID.
   std::map<std::string, MeterReading> meters;
+  std::map<std::string, Claim> claims;  // by key
 };
 [[nodiscard]] StoredSettings parse_settings(const std::map<std::string, std::string>& settings);
 
@@ -49,6 +51,8 @@ inline constexpr const char* scheduler_key = "scheduler";
 [[nodiscard]] std::string health_key(const std::string& gpu);
 [[nodiscard]] std::string faults_key(JobNumber job);
 [[nodiscard]] std::string user_key(const std::string& device);
+/// Whose value is claim_text() of it (control/record_text.hpp).
+[[nodiscard]] std::string claim_key(const std::string& key);
 [[nodiscard]] std::string meter_key(const std::string& gpu);
 /// "123456 1700000000000000000": the counter, "-" where it could not be read, and when.
 [[nodiscard]] std::string meter_text(const MeterReading& reading);

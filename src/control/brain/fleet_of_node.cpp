@@ -47,7 +47,7 @@ FleetFile fleet_of(const NodeState& node) {
     const PlanHold held = node.held_of(id);
     const PlacementSet kept = held.all ? PlacementSet{} : held.places;
     const PlacementSet ours = gpu.ready_instances() - kept;
-    const PlacementSet walls = (gpu.walls | gpu.quarantined_instances() | kept) - ours;
+    const PlacementSet walls = (gpu.immovable() | kept) - ours;
     // One whose state is not legal takes no work (loop/engine_rebuild.cpp).
     if (!gpu.lost && gpu.geometry().legal(walls | ours)) {
       add(walls, false, entry);

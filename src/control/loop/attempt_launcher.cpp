@@ -4,6 +4,8 @@
 #include <cerrno>
 
 #include "base/format.hpp"
+#include "base/human_time.hpp"
+#include "control/node/vacancy.hpp"
 #include "control/verdicts/expected_end.hpp"
 
 namespace cleave {
@@ -133,7 +135,21 @@ void AttemptLauncher::start(const PlacedStep& process, std::int64_t number) {
   job->attempts.emplace(key.attempt, std::move(attempt));
   // Where it must not run twice, the power may go right after it began.
   if (!may_be_restarted(job->record.spec)) book_.sync_next();
-  if (job->record.has_process()) book_.later([this, key] { launch(key); });
+  if (!job->record.has_process()) return;
+  book_.later([this, key, seen = clock_.steady()] { launch(key, seen); });
+}
+
+/// A stranger may have come since the place was seen free. Beside a process of a job they are not
+/// told from it, and nobody looks.
+bool AttemptLauncher::must_be_seen_again(const LiveAttempt& attempt, Duration seen) const {
+  if (clock_.steady() - seen <= vacancy_holds) return false;
+  const auto there = node_.occupants.find(attempt.place);
+  return there == node_.occupants.end() ||
+         std::ranges::none_of(there->second, [&](const JobKey& key) {
+           const LiveJob* other = node_.find(key.job);
+           return other != nullptr && other->attempts.contains(key.attempt) &&
+                  other->attempts.at(key.attempt).record.began;
+         });
 }
 
 /// Who has had an instance is known after a restart, too.
@@ -143,9 +159,18 @@ void AttemptLauncher::note_user(const LiveAttempt& attempt, std::uint32_t uid) {
   const auto instance = instances.find(*attempt.place.placement);
   if (instance == instances.end()) return;
   const bool same = !instance->second.fresh && instance->second.user == uid;
-  instance->second.user = uid;
+  if (same) return;
   instance->second.fresh = false;
-  if (!same) book_.note_setting(user_key(attempt.record.device), fmt::format("{}", uid));
+  if (attempt.shared) return forget_user(instance->second);
+  instance->second.user = uid;
+  book_.note_setting(user_key(attempt.record.device), fmt::format("{}", uid));
+}
+
+/// Jobs of several users are on it at a time: whose memory they leave there will not be known.
+void AttemptLauncher::forget_user(ManagedInstance& instance) {
+  instance.user.reset();
+  node_.users.erase(instance.device);
+  book_.note_setting(user_key(instance.device), "");
 }
 
 /// As of now, so that what is seen later can be held against it.
@@ -261,11 +286,16 @@ Result<Launch> AttemptLauncher::launch_of(const LiveJob& job, const LiveAttempt&
   return launch;
 }
 
-void AttemptLauncher::launch(const JobKey& key) {
+void AttemptLauncher::launch(const JobKey& key, Duration seen) {
   LiveJob* job = node_.find(key.job);
   if (job == nullptr || !job->attempts.contains(key.attempt)) return;
   const LiveAttempt& attempt = job->attempts.at(key.attempt);
   if (attempt.record.end) return processes_.not_started(key, attempt.record.why);
+  if (must_be_seen_again(attempt, seen))
+    return processes_.held_up(
+        key, fmt::format("the store could not be written for {}, and nobody has seen since whether "
+                         "its place is still free",
+                         human(clock_.steady() - seen)));
   const auto command = book_.command(job->record.job());
   if (!command) return processes_.not_started(key, command.error().text(), EIO);
   if (!*command) return processes_.not_started(key, "its command is no longer in the store");

@@ -35,8 +35,11 @@ class AttemptLauncher {
   void start(const PlacedStep& process, std::int64_t attempt);
   [[nodiscard]] LiveAttempt attempt_on(GpuId gpu, const GpuStep& step) const;
   void note_user(const LiveAttempt& attempt, std::uint32_t uid);
+  void forget_user(ManagedInstance& instance);
   void predict(const LiveJob& job, LiveAttempt& attempt) const;
-  void launch(const JobKey& key);
+  /// `seen`: when its place was seen free.
+  void launch(const JobKey& key, Duration seen);
+  [[nodiscard]] bool must_be_seen_again(const LiveAttempt& attempt, Duration seen) const;
   /// What a process of a job of several is told of the others, unless its user has said it.
   [[nodiscard]] std::vector<JobDevice> devices_of(
       std::span<const LiveAttempt* const> attempts) const;

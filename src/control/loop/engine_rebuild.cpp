@@ -85,7 +85,7 @@ void EngineRebuild::tell_gpus() {
     if (gpu.lost) {
       brain_.collect(GpuLost{id});
     } else if (!gpus_.takes_work(id) || node_.held_of(id).all ||
-               !gpu.geometry().legal(gpu.walls | gpu.ready_instances())) {
+               !gpu.geometry().legal(gpu.walls | gpu.claimed | gpu.ready_instances())) {
       brain_.collect(GpuDrained{id});
     }
   }

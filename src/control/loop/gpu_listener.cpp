@@ -265,6 +265,11 @@ void GpuListener::not_made(GpuId id, std::optional<PlacementId> placement, const
       fmt::format("{} could not be made: {}", node_.in_words(JobPlace{id, placement}), why.text()));
   const bool renewed = placement && gpu.instances[*placement].renewed;
   if (placement) gpu.instances.erase(*placement);
+  if (placement && gpu.claimed.contains(*placement)) {
+    gpu.claim_refusals[*placement] = why.text();
+    brain_.refused(id);
+    return lifecycle_.rebuild("a GPU refused");
+  }
   // A later command to destroy it again has nothing to do any more.
   const bool destroyed_later =
       placement && std::erase_if(gpu.steps, [&](const GpuStep& step) {

@@ -4,7 +4,11 @@
 #include <utility>
 
 #include "base/format.hpp"
+#include "base/text.hpp"
 #include "control/book/stored_settings.hpp"
+#include "control/brain/fleet_of_node.hpp"
+#include "control/verdicts/size_by_measurements.hpp"
+#include "control/verdicts/size_by_siblings.hpp"
 #include "control/verdicts/use_verdicts.hpp"
 #include "control/verdicts/used_time.hpp"
 
@@ -172,6 +176,7 @@ void JobLifecycle::stop_attempt(LiveJob& job, std::int64_t number, AttemptEnd en
   if (!may_replace(attempt.record.end, end)) return;
   attempt.record.end = end;
   attempt.record.why = why;
+  if (saves_first(job.record.spec, end)) attempt.record.told_to_save = true;
   book_.note(attempt.record);
   // Programs end well after it with work left: a daemon that begins must know that it was sent.
   if (is_told_to_save(job.record.spec)) book_.sync_next();
@@ -234,6 +239,7 @@ void JobLifecycle::not_checkpointed(LiveJob& job, std::int64_t number, const std
   job.main = number;
   attempt.record.end.reset();
   attempt.record.why.clear();
+  attempt.record.told_to_save = false;
   book_.note(attempt.record);
   drop_steps(job.record.number);
   job.on_its_way = false;
@@ -432,8 +438,34 @@ void JobLifecycle::start_at_its_place(LiveJob& job) {
 /// What it reported is what it needed; where it reported nothing, what the driver showed is enough.
 void JobLifecycle::remember_need(const LiveJob& job, const LiveAttempt& attempt) {
   const auto held = attempt.record.peak ? attempt.record.peak : attempt.seen;
-  if (!job.record.spec.application || !held || held->value == 0) return;
+  if (!held || held->value == 0) return;
+  size_siblings(job, *held);
+  if (!job.record.spec.application) return;
   book_.remember_need({job.record.owner.uid, *job.record.spec.application}, *held);
+}
+
+/// The engine is made again rather than told of each: they keep their places in the queue. Of sizes
+/// that grow by less than a twentieth it hears once.
+void JobLifecycle::size_siblings(const LiveJob& job, MiB held) {
+  if (!job.record.spec.task) return;
+  const FleetFile fleet = fleet_of(node_);
+  std::vector<const Geometry*> geometries;
+  for (const Geometry& each : fleet.geometries) geometries.push_back(&each);
+  const auto size = with_margin(held, geometries);
+  if (!size || to_be_sized(node_, job, held).empty()) return;
+  const std::vector<JobNumber> siblings = to_be_sized(node_, job, *size);
+  for (const JobNumber number : siblings) {
+    for (LiveJob* process : node_.processes(node_.jobs.at(number))) {
+      process->record.request.wanted = BySize{*size, {}};
+      book_.note(*process);
+    }
+  }
+  book_.event("jobs-sized",
+              fmt::format("{} of array {} ask for {} MiB from now on: job {} held {} MiB",
+                          counted(siblings.size(), "waiting job"), job.record.spec.task->job,
+                          size->value, job.record.number, held.value),
+              &job);
+  rebuild(fmt::format("jobs of array {} have shown what they need", job.record.spec.task->job));
 }
 
 /// `job`: the process, of several, that did.

@@ -108,6 +108,7 @@ class JobLifecycle {
   void share_with_processes(const LiveJob& job);
   void out_of_memory(LiveJob& job, const LiveAttempt& attempt, const JobVerdict& verdict);
   void remember_need(const LiveJob& job, const LiveAttempt& attempt);
+  void size_siblings(const LiveJob& job, MiB held);
   void await_end_of_shortage(LiveJob& job, int code);
   /// It does not enter the queue before.
   void rest(LiveJob& job, Duration delay);

@@ -6,6 +6,7 @@
 #include "base/human_time.hpp"
 #include "control/node/reserved_gpus.hpp"
 #include "control/verdicts/disk_verdicts.hpp"
+#include "control/verdicts/size_by_siblings.hpp"
 #include "placement/request_table.hpp"
 
 namespace cleave {
@@ -123,7 +124,7 @@ PlacementSet Listing::free_places(GpuId id, bool without_held) const {
   const ManagedGpu& gpu = node_.gpu(id);
   const PlanHold held = node_.held_of(id);
   if (!usable(id) || held.all || node_.occupied(id, std::nullopt)) return {};
-  PlacementSet taken = gpu.walls | gpu.quarantined_instances() | held.places;
+  PlacementSet taken = gpu.immovable() | held.places;
   for (const auto& [placement, instance] : gpu.instances) {
     if (without_held && !instance.held.empty()) taken.erase(placement);
     if (node_.occupied(id, placement)) taken.insert(placement);
@@ -197,7 +198,7 @@ std::string Listing::outside_in_words(WaitReason outside, const LiveJob& job) co
       return fmt::format("it is about to start on {}{}", node_.in_words(*job.place),
                          record.several() ? fmt::format(" and {} more", record.places() - 1) : "");
     case WaitReason::impossible:
-      return *job.rejected + held_instances(record.request) + closed_gpus();
+      return *job.rejected + held_instances(record.request) + closed_gpus(nullptr);
     default:
       return record.reason;
   }
@@ -211,14 +212,16 @@ std::string Listing::why_waits(JobNumber number, const QueueView& queue) const {
   if (const auto outside = reason_outside(*job, queue)) return outside_in_words(*outside, *job);
   const Brain::Outlook outlook = brain_.outlook(*job);
   const WaitReason reason = reason_inside(*job, outlook, queue);
+  // What decides alone: other GPUs would not help.
   if (reason == WaitReason::array) return full_share(record.spec);
+  if (reason == WaitReason::user_limit) return outlook.user_limit;
+  if (reason == WaitReason::host)
+    return fmt::format("the host has too little left: {}", outlook.host);
   std::string why =
-      reason == WaitReason::user_limit ? outlook.user_limit
-      : record.several() ? fmt::format("it waits until {} are free at a time", text(record.request))
+      record.several() ? fmt::format("it waits until {} are free at a time", text(record.request))
       : reason == WaitReason::better_place
           ? "there is room for it, but a better place is expected to be free "
             "soon enough to end it earlier"
-      : reason == WaitReason::host ? fmt::format("the host has too little left: {}", outlook.host)
       : reason == WaitReason::turn
           ? fmt::format("there is room for it, but {} has not started it yet", brain_.scheduler())
           : "no GPU has room for it now";
@@ -232,7 +235,16 @@ std::string Listing::why_waits(JobNumber number, const QueueView& queue) const {
   } else if (before > 0) {
     why += fmt::format("; {} job{} before it", before, before == 1 ? " waits" : "s wait");
   }
-  return why + held_instances(record.request) + closed_gpus() + reserved_gpus();
+  if (reason == WaitReason::better_place) return why;
+  if (reason == WaitReason::turn) return why + reserved_gpus(record, &queue);
+  return why + held_instances(record.request) + closed_gpus(&record.request) +
+         reserved_gpus(record, nullptr);
+}
+
+/// Whether the job could ever have a place on the GPU.
+bool Listing::could_serve(GpuId id, const Request& request) const {
+  return request.places > 1 ||
+         !resolve(request, {node_.gpu(id).geometry()}).candidates.front().empty();
 }
 
 /// "it waits until job 12 has finished"; of several jobs, how many have not ended.
@@ -275,7 +287,11 @@ std::string Listing::full_share(const JobSpec& spec) const {
 
 std::string Listing::why_size(JobNumber number) const {
   const LiveJob* job = node_.find(number);
-  return job == nullptr || !job->place ? std::string() : brain_.outlook(*job).size;
+  if (job == nullptr) return {};
+  std::string why = size_from_siblings(job->record);
+  if (const std::string chosen = job->place ? brain_.outlook(*job).size : ""; !chosen.empty())
+    why += fmt::format("{}{}", why.empty() ? "" : "; ", chosen);
+  return why;
 }
 
 /// "; 1g.5gb@0 of GPU 0 cannot be destroyed yet, ...", where that is in the job's way
@@ -302,22 +318,33 @@ std::string Listing::stays_in_words(GpuId id, PlacementSet places, const std::st
                      places.size() == 1 ? "is" : "are", why);
 }
 
-/// "; GPU 0 is reserved for ann"
-std::string Listing::reserved_gpus() const {
+std::vector<GpuReservation> Listing::reservations() const {
+  const Instant now = clock_.wall();
+  return reservations_of(settings_.reservations, node_, now, now + unknown_before_reservation);
+}
+
+/// "; GPU 0 is reserved for ann", where the job could run if it were not; with `queue` only of
+/// those that have room for it.
+std::string Listing::reserved_gpus(const JobRecord& job, const QueueView* queue) const {
   const Instant now = clock_.wall();
   std::string all;
-  for (const GpuReservation& each :
-       reservations_of(settings_.reservations, node_, now, now + unknown_before_reservation))
+  for (const GpuReservation& each : reservations()) {
+    const bool own = !each.name.empty() && each.name == job.owner.user;
+    const bool in_the_way = could_serve(each.gpu, job.request) &&
+                            (queue == nullptr || !queue->free[index(each.gpu)].empty());
+    if (own || !in_the_way) continue;
     all += fmt::format("; {} is reserved{}{}", node_.in_words(each.gpu),
                        each.name.empty() ? "" : fmt::format(" for {}", each.name),
                        each.from <= now ? "" : fmt::format(" in {}", human(each.from - now)));
+  }
   return all;
 }
 
-/// "; GPU 1 is drained"
-std::string Listing::closed_gpus() const {
+/// "; GPU 1 is drained", where the request could be met there.
+std::string Listing::closed_gpus(const Request* request) const {
   std::string closed;
   for (const GpuId id : node_.all_gpus()) {
+    if (request != nullptr && !could_serve(id, *request)) continue;
     const ManagedGpu& gpu = node_.gpu(id);
     if (const PlanHold held = node_.held_of(id); held.any()) {
       closed += fmt::format("; {} is {}held by plan {}", node_.in_words(id),

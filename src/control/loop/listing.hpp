@@ -10,6 +10,7 @@
 #include "control/loop/gpu_listener.hpp"
 #include "control/requests.hpp"
 #include "control/verdicts/expected_end.hpp"
+#include "model/gpu_reservation.hpp"
 
 namespace cleave {
 
@@ -40,6 +41,7 @@ class Listing {
   [[nodiscard]] LeaseStatus lease(JobNumber number) const;
   [[nodiscard]] std::optional<Instant> starts_again_at(JobNumber number) const;
   [[nodiscard]] std::vector<GpuStatus> gpus() const;
+  [[nodiscard]] std::vector<GpuReservation> reservations() const;
   [[nodiscard]] JobEnergy unwritten_energy(JobNumber job) const;
   [[nodiscard]] std::vector<UsageRow> unwritten_usage() const;
   [[nodiscard]] std::vector<std::string> troubles() const;
@@ -78,13 +80,14 @@ class Listing {
   [[nodiscard]] std::vector<std::string> not_gone() const;
   [[nodiscard]] std::vector<std::string> large_folders() const;
   [[nodiscard]] std::vector<std::string> unhealthy(GpuId gpu) const;
-  [[nodiscard]] std::string closed_gpus() const;
+  [[nodiscard]] std::string closed_gpus(const Request* request) const;
   [[nodiscard]] std::string held_instances(const Request& request) const;
   [[nodiscard]] std::string stays_in_words(GpuId gpu, PlacementSet places,
                                            const std::string& why) const;
   [[nodiscard]] std::string awaited(const LiveJob& job) const;
   [[nodiscard]] std::string full_share(const JobSpec& spec) const;
-  [[nodiscard]] std::string reserved_gpus() const;
+  [[nodiscard]] std::string reserved_gpus(const JobRecord& job, const QueueView* queue) const;
+  [[nodiscard]] bool could_serve(GpuId id, const Request& request) const;
 
   const Clock& clock_;
   const ControlSettings& settings_;

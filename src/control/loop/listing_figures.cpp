@@ -120,7 +120,7 @@ std::optional<double> Listing::utilisation_of(GpuId id) const {
 
 void Listing::add_room(GpuFigures& figures, GpuId id) const {
   const ManagedGpu& gpu = node_.gpu(id);
-  PlacementSet taken = gpu.walls | gpu.quarantined_instances() | node_.held_of(id).places;
+  PlacementSet taken = gpu.immovable() | node_.held_of(id).places;
   for (const auto& [placement, instance] : gpu.instances)
     if (node_.occupied(id, placement)) taken.insert(placement);
   const bool open = !free_places(id).empty();

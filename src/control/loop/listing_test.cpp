@@ -67,16 +67,21 @@ TEST_F(ListingTest, WhyAJobWaitsForRoom) {
   node_.add_job(4).record.request.wanted = ByProfile{"3g.20gb"};
   EXPECT_EQ(why(1), "") << "it runs";
   EXPECT_EQ(why(9), "");
-  EXPECT_EQ(why(2), "no GPU has room for it now; GPU 1 is drained");
-  EXPECT_EQ(why(3), "no GPU has room for it now; 1 job waits before it; GPU 1 is drained");
-  EXPECT_EQ(why(4), "no GPU has room for it now; 2 jobs wait before it; GPU 1 is drained");
+  EXPECT_EQ(why(2), "no GPU has room for it now") << "GPU 1 has no such profile";
+  EXPECT_EQ(why(3), "no GPU has room for it now; 1 job waits before it");
+  EXPECT_EQ(why(4), "no GPU has room for it now; 2 jobs wait before it");
   node.jobs.at(2).place = JobPlace{gpu0, all};
-  EXPECT_EQ(why(3), "no GPU has room for it now; GPU 1 is drained") << "that one waits no more";
+  EXPECT_EQ(why(3), "no GPU has room for it now") << "that one waits no more";
+  node.jobs.at(3).record.request.wanted = BySize{MiB{9000}, {}};
+  EXPECT_EQ(why(3), "no GPU has room for it now; GPU 1 is drained") << "it would do";
   EXPECT_EQ(why(2), "it is about to start on 7g.40gb@0 of GPU 0");
   node.occupants.clear();
   EXPECT_EQ(why(4),
-            "there is room for it, but online has not started it yet; 1 job waits before it; GPU 1 "
-            "is drained");
+            "there is room for it, but online has not started it yet; 1 job waits before it");
+  node_.add_job(5).record.request.wanted = ByProfile{"1g.5gb"};
+  node.gpus[1].drained = true;
+  node.jobs.at(5).place.reset();
+  EXPECT_FALSE(why(5).contains("drained")) << "there is room elsewhere";
 }
 
 TEST_F(ListingTest, WhyAJobWaitsForSomethingElse) {
@@ -102,7 +107,11 @@ TEST_F(ListingTest, GpusThatTakeNoWorkAreNamedWithTheReason) {
   node_.add_job(1).record.request.wanted = ByProfile{"7g.40gb"};
   node.gpus[0].lost = true;
   node.gpus[1].hung = true;
-  EXPECT_EQ(why(1), "no GPU has room for it now; GPU 0 is lost; GPU 1 does not answer");
+  EXPECT_EQ(why(1), "no GPU has room for it now; GPU 0 is lost") << "GPU 1 has no such profile";
+  node_.add_job(2).record.request.wanted = BySize{MiB{9000}, {}};
+  EXPECT_EQ(why(2),
+            "no GPU has room for it now; 1 job waits before it; GPU 0 is lost; "
+            "GPU 1 does not answer");
   node.gpus[0].lost = false;
   brain.refused(gpu0);
   node.gpus[1].hung = false;

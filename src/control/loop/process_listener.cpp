@@ -222,4 +222,10 @@ void ProcessListener::not_started(const JobKey& key, const std::string& why, int
   lifecycle_.close(*job, key.attempt, verdict);
 }
 
+void ProcessListener::held_up(const JobKey& key, const std::string& why) {
+  LiveJob* job = node_.find(key.job);
+  if (job == nullptr || !job->attempts.contains(key.attempt)) return;
+  lifecycle_.close(*job, key.attempt, judge_held_up(*job, key.attempt, why));
+}
+
 }  // namespace cleave

@@ -32,6 +32,8 @@ class ProcessListener {
   /// Nothing of it ever ran; `code` is the system's error number, if it has one. Does nothing where
   /// there is no such attempt.
   void not_started(const JobKey& key, const std::string& why, int code = 0);
+  /// Nothing of it ever ran, since its start came too late to be carried out as it was decided.
+  void held_up(const JobKey& key, const std::string& why);
 
  private:
   void hear(const RunnerEvent& event);

@@ -90,9 +90,9 @@ bool StepTaker::prepare_mig(GpuId gpu, GpuStep::Kind step) {
 }
 
 bool StepTaker::seen_free_first(GpuId id, const GpuStep& step) {
-  if (step.kind == GpuStep::Kind::create || step.kind == GpuStep::Kind::destroy ||
-      step.kind == GpuStep::Kind::share)
-    return true;
+  if (step.kind == GpuStep::Kind::create || step.kind == GpuStep::Kind::destroy) return true;
+  // Those that it was to share with may have left since, or not be there yet.
+  if (step.kind == GpuStep::Kind::share && node_.occupied(id, step.placement)) return true;
   ManagedGpu& gpu = node_.gpu(id);
   const Vacancy& vacancy = step.kind == GpuStep::Kind::start_whole
                                ? gpu.vacancy

@@ -3,6 +3,7 @@
 
 #include "control/loop/step_taker.hpp"
 
+#include "control/book/stored_settings.hpp"
 #include "control/loop/loop_parts_test.hpp"
 
 namespace cleave {
@@ -316,6 +317,103 @@ TEST_F(StrangersTest, LeaveAnInstanceThatIsMadeAnew) {
   EXPECT_FALSE(vacancy().set_aside);
   EXPECT_FALSE(node.gpus[0].instances.begin()->second.user) << "whose memory it has is unknown";
   EXPECT_TRUE(listing.troubles().empty());
+}
+
+TEST_F(StrangersTest, AreLookedForWhereThoseToShareWithHaveLeft) {
+  used("MIG-1");
+  const LiveJob& next = submit("2g.10gb");
+  node.gpus[0].steps.front().kind = GpuStep::Kind::share;
+  strangers_on = "MIG-1";
+  strangers = {{4711, {}, {}, {}}};
+  act();
+  EXPECT_TRUE(next.attempts.empty()) << "nobody whose processes they could be is there";
+  go_on(stranger_stays);
+  EXPECT_TRUE(vacancy().set_aside);
+}
+
+TEST_F(StrangersTest, AreLookedForAgainWhereTheStoreHeldAStartUp) {
+  used("MIG-1");
+  LiveJob& next = submit("2g.10gb");
+  disk.fail_writes(1);
+  act();
+  ASSERT_EQ(next.attempts.size(), 1U) << "its place was free, and its start is not written";
+  strangers_on = "MIG-1";
+  strangers = {{4711, {}, {}, {}}};
+  (void)happened();
+  pass(vacancy_holds + 1s);
+  book.commit(node);
+  EXPECT_TRUE(jobs.running().empty()) << "somebody may have come meanwhile";
+  EXPECT_TRUE(next.attempts.empty());
+  EXPECT_EQ(next.not_started, 0) << "the job has no part in it";
+  EXPECT_EQ(next.record.state, JobState::queued);
+  think();
+  act();
+  go_on(stranger_stays);
+  EXPECT_TRUE(vacancy().set_aside);
+  EXPECT_TRUE(jobs.running().empty());
+}
+
+TEST_F(StrangersTest, AStartThatWasHeldUpIsTakenAgainWhereNobodyCame) {
+  used("MIG-1");
+  const LiveJob& next = submit("2g.10gb");
+  disk.fail_writes(1);
+  act();
+  pass(vacancy_holds + 1s);
+  book.commit(node);
+  think();
+  act();
+  ASSERT_EQ(jobs.running(), (std::vector<JobKey>{{next.record.number, 2}}));
+  EXPECT_EQ(jobs.launch_of({next.record.number, 2}).visible_devices, "MIG-1");
+}
+
+class SharedByUsersTest : public StrangersTest {
+ protected:
+  [[nodiscard]] ManagedInstance& instance() { return node.gpus[0].instances.begin()->second; }
+  /// A job of another user that is to share the first instance.
+  LiveJob& another_shares() {
+    const PlacementId placement = node.gpus[0].instances.begin()->first;
+    NewJob wanted;
+    wanted.owner.uid = 1001;
+    wanted.command = {{"work"}, {}, "/"};
+    wanted.spec.request.wanted = ByProfile{"2g.10gb"};
+    const auto numbers = users.submit({&wanted, 1});
+    EXPECT_TRUE(numbers) << numbers.error().text();
+    users.write();
+    brain.settle();
+    node.gpus[0].steps = {{GpuStep::Kind::share, placement, numbers->front()}};
+    return *node.find(numbers->front());
+  }
+};
+
+TEST_F(SharedByUsersTest, AnIdleInstanceThatAnotherHadIsMadeAnewForThoseWhoShareIt) {
+  used("MIG-1");
+  executor.asked.clear();
+  const LiveJob& job = another_shares();
+  act();
+  EXPECT_EQ(asked(), "destroy MIG-1");
+  EXPECT_TRUE(job.attempts.empty());
+  succeed();
+  act();
+  succeed("MIG-2");
+  act();
+  ASSERT_EQ(job.attempts.size(), 1U);
+  EXPECT_EQ(job.attempts.begin()->second.record.device, "MIG-2");
+  EXPECT_EQ(instance().user, 1001U);
+}
+
+TEST_F(SharedByUsersTest, WhatSeveralHadAtATimeIsNobodysAfterwards) {
+  const LiveJob& first = submit("2g.10gb");
+  act();
+  succeed("MIG-1");
+  act();
+  ASSERT_EQ(first.attempts.size(), 1U);
+  EXPECT_EQ(instance().user, 1000U);
+  const LiveJob& second = another_shares();
+  act();
+  ASSERT_EQ(second.attempts.size(), 1U) << "beside the other it begins at once";
+  EXPECT_FALSE(instance().user) << "either may leave something there";
+  EXPECT_FALSE(instance().fresh);
+  EXPECT_TRUE(store.load()->settings[user_key("MIG-1")].empty());
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ struct ManagedInstance {
   std::optional<JobDevice::Instance> numbers;  // the driver's, once it has been seen
   std::optional<MiB> capacity;
   Duration idle_since{};              // on the steady clock; meaningful while no job is on it
-  std::optional<std::uint32_t> user;  // of the last job that it was given to
+  std::optional<std::uint32_t> user;  // of the jobs that it was given to, where they have one
   bool renewed = false;               // it is being made anew, which the engine does not know
   bool fresh = false;  // it was made and given to nobody; else, without `user`, that is unknown
   std::optional<std::uint64_t> errors;  // uncorrected memory errors, as last told
@@ -71,9 +71,12 @@ struct ManagedGpu {
   bool hung = false;    // the driver has not answered for too long
   std::string trouble;  // why it cannot be used, or what went wrong last
   std::map<PlacementId, ManagedInstance> instances;
-  bool counts_work = false;              // the driver has counted how busy something there was
-  Vacancy vacancy;                       // with MIG off, while no job is on it
-  PlacementSet walls;                    // instances that are not ours
+  bool counts_work = false;  // the driver has counted how busy something there was
+  Vacancy vacancy;           // with MIG off, while no job is on it
+  PlacementSet walls;        // instances that are not ours
+  PlacementSet claimed;      // places of claims, whether made yet or not
+  /// Why the driver would not make an instance of a claim.
+  std::map<PlacementId, std::string> claim_refusals;
   std::vector<GpuCondition> conditions;  // of its health, oldest first
   GpuHealth health;                      // what the driver last said, as far as it ever did
   std::deque<GpuStep> steps;
@@ -118,6 +121,9 @@ struct ManagedGpu {
     });
     return found == conditions.end() ? nullptr : &*found;
   }
+  /// What a decision can neither use nor change: instances of others and of claims, and those of
+  /// ours that may not be given out.
+  [[nodiscard]] PlacementSet immovable() const { return walls | quarantined_instances() | claimed; }
   /// Instances of ours that exist, are not being destroyed and may be given out.
   [[nodiscard]] PlacementSet ready_instances() const { return instances_that_are(false); }
   /// Those that may not be given out.
@@ -126,8 +132,10 @@ struct ManagedGpu {
  private:
   [[nodiscard]] PlacementSet instances_that_are(bool quarantined) const {
     PlacementSet all;
+    const PlacementSet not_ours = geometry().blocked(claimed);
     for (const auto& [placement, instance] : instances)
-      if (instance.state == ManagedInstance::State::ready && quarantines(instance) == quarantined)
+      if (!not_ours.contains(placement) && instance.state == ManagedInstance::State::ready &&
+          quarantines(instance) == quarantined)
         all.insert(placement);
     return all;
   }

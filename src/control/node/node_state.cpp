@@ -108,7 +108,7 @@ PlanHold NodeState::held_of(GpuId id) const {
                        job->attempts.at(*job->main).place == place;
     if (place && !there) hold.places.insert(*place->placement);
   }
-  const PlacementSet stands = held.walls | held.quarantined_instances() | held.ready_instances();
+  const PlacementSet stands = held.immovable() | held.ready_instances();
   hold.all = hold.all || (hold.any() && !held.geometry().legal(stands | hold.places));
   return hold;
 }
@@ -138,6 +138,10 @@ void NodeState::vacate(const JobPlace& place, const JobKey& key, Duration now) {
   there->second.erase(key);
   if (!there->second.empty()) return;
   occupants.erase(there);
+  leave(place, now);
+}
+
+void NodeState::leave(const JobPlace& place, Duration now) {
   const Vacancy vacancy{.since = last_operation,
                         .unseen = true,
                         .seen_free = {},

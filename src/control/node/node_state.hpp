@@ -14,6 +14,7 @@
 
 #include "control/node/change_times.hpp"
 #include "control/node/disk_use.hpp"
+#include "control/node/live_claim.hpp"
 #include "control/node/live_job.hpp"
 #include "control/node/managed_gpu.hpp"
 #include "control/node/measured_applications.hpp"
@@ -61,6 +62,7 @@ struct NodeState {
   HostAsk host;                  // what jobs may have of the host together; empty: no limit
   std::map<JobNumber, LiveJob> jobs;
   std::map<JobPlace, std::set<JobKey>> occupants;  // attempts that have not ended
+  std::map<std::string, LiveClaim> claims;         // by key
   /// Attempts whose stop is due, or, with attempt 0, jobs that may enter the queue again.
   std::multimap<Duration, JobKey> timers;
   std::vector<PendingVerdict> pending;
@@ -122,13 +124,17 @@ struct NodeState {
   [[nodiscard]] std::optional<std::pair<GpuId, PlacementId>> instance_of(
       const std::string& device) const;
 
+  /// Whether an attempt or a claim has it.
   [[nodiscard]] bool occupied(GpuId gpu, std::optional<PlacementId> placement) const {
-    return occupants.contains({gpu, placement});
+    return occupants.contains({gpu, placement}) ||
+           (placement && gpus[index(gpu)].claimed.contains(*placement));
   }
   /// Attempts that are in one place are marked as sharing it, the new one where it is there.
   void occupy(const JobPlace& place, const JobKey& key);
   /// Where the last attempt leaves an instance, that is idle from `now` on.
   void vacate(const JobPlace& place, const JobKey& key, Duration now);
+  /// The instance is idle from `now` on, and somebody has to look whether it is empty.
+  void leave(const JobPlace& place, Duration now);
   /// No process of the job is left.
   [[nodiscard]] bool has_no_process(JobNumber number) const;
   /// The memory that programs can use of the attempt's instance, also where the instance has not

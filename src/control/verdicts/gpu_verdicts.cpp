@@ -116,8 +116,8 @@ bool is_ready(const NodeState& node, GpuId id, std::size_t i) {
     case GpuStep::Kind::create:
       return can_create(node, id, step, earlier);
     case GpuStep::Kind::start_whole:
-      return gpu.instances.empty() && i == 0 && !node.occupied(id, std::nullopt) &&
-             node.has_no_process(step.job);
+      return gpu.instances.empty() && gpu.claimed.empty() && i == 0 &&
+             !node.occupied(id, std::nullopt) && node.has_no_process(step.job);
     case GpuStep::Kind::start:
     case GpuStep::Kind::share:
     case GpuStep::Kind::replica:
@@ -130,8 +130,8 @@ bool is_ready(const NodeState& node, GpuId id, std::size_t i) {
 bool crosses_users(const NodeState& node, GpuId id, std::size_t i) {
   const ManagedGpu& gpu = node.gpu(id);
   const GpuStep& step = gpu.steps[i];
-  const bool starts = step.kind == GpuStep::Kind::start || step.kind == GpuStep::Kind::replica ||
-                      step.kind == GpuStep::Kind::hand_over;
+  const bool starts = step.kind == GpuStep::Kind::start || step.kind == GpuStep::Kind::share ||
+                      step.kind == GpuStep::Kind::replica || step.kind == GpuStep::Kind::hand_over;
   const LiveJob* job = starts ? node.find(step.job) : nullptr;
   if (job == nullptr || !exists(gpu, step.placement) || node.occupied(id, step.placement))
     return false;

@@ -108,6 +108,20 @@ class Ready : public testing::Test {
                     c = node.placement("1g.5gb", 6);
 };
 
+TEST_F(Ready, EveryWayToStartThereMayCrossUsersButNotBesideAnother) {
+  for (const Step kind : {Step::start, Step::share, Step::replica, Step::hand_over}) {
+    node.state.gpus[0].steps.clear();
+    node.add_instance(a);
+    step(kind, a, 7);
+    LiveJob& job = node.add_job(7);
+    EXPECT_FALSE(crosses_users(node.state, gpu0, 0)) << "its own user had it";
+    job.record.owner.uid = 1001;
+    EXPECT_TRUE(crosses_users(node.state, gpu0, 0));
+  }
+  node.state.occupy({gpu0, a}, {1, 1});
+  EXPECT_FALSE(crosses_users(node.state, gpu0, 0));
+}
+
 TEST_F(Ready, AnInstanceIsDestroyedOnceNothingUsesIt) {
   step(Step::destroy, a);
   EXPECT_EQ(ready(), "") << "there is none";

@@ -7,7 +7,7 @@ namespace cleave {
 namespace {
 
 /// The attempt that runs where the engine has the lease; null where there is none, or another.
-const LiveAttempt* settled_attempt(const LiveJob& lease) {
+const LiveAttempt* settled_lease(const LiveJob& lease) {
   if (!lease.main || lease.attempts.size() != 1 || is_final(lease.record.state)) return nullptr;
   const LiveAttempt& attempt = lease.attempts.at(*lease.main);
   const bool runs = attempt.record.began && !attempt.record.end && attempt.placed;
@@ -25,7 +25,7 @@ bool is_shrunk(const NodeState& node, const LiveJob& lease, const JobPlace& plac
 
 LeaseVerdict judge_lease(const NodeState& node, const LiveJob& lease, Duration now) {
   const LeaseTerms& terms = *lease.record.spec.lease;
-  const LiveAttempt* attempt = settled_attempt(lease);
+  const LiveAttempt* attempt = settled_lease(lease);
   if (attempt == nullptr || !terms.idle_after) return LeaseVerdict::stays;
   const bool shrinks = terms.then == LeaseTerms::Then::shrink;
   if (attempt->idle.works() && shrinks && is_shrunk(node, lease, attempt->place))

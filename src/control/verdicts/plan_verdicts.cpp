@@ -12,12 +12,12 @@ namespace cleave {
 
 namespace {
 
-using Kind = MoveVerdict::Kind;
+using MoveKind = MoveVerdict::Kind;
 
 /// Starts of a job at its new place, after which it stays where it is.
 constexpr std::int64_t most_starts = 3;
 
-MoveVerdict verdict(Kind kind, std::string why = {}) {
+MoveVerdict verdict(MoveKind kind, std::string why = {}) {
   return {kind, std::move(why), {}, {}};
 }
 
@@ -35,7 +35,7 @@ std::string why_unusable(const NodeState& node, GpuId id, const MigRules& rules)
   if (gpu.lost) return fmt::format("{} is lost", words);
   if (!takes_work(gpu, rules)) return fmt::format("{} takes no work", words);
   if (!gpu.observation->mig) return fmt::format("MIG mode is off on {}", words);
-  if (!gpu.geometry().legal(gpu.walls | gpu.ready_instances() | gpu.quarantined_instances()))
+  if (!gpu.geometry().legal(gpu.immovable() | gpu.ready_instances()))
     return fmt::format("the layout of {} is not a legal one", words);
   return {};
 }
@@ -104,9 +104,9 @@ MoveVerdict make_instance(const NodeState& node, const PlannedMove& move, const 
         .insert(placement);
   }
   if (gpu.walls.meets(wanted) || !geometry.legal(stay | wanted))
-    return verdict(Kind::blocked, in_the_way(node, place, wanted));
-  if (!geometry.legal(stay | leave | wanted)) return verdict(Kind::wait);
-  MoveVerdict go = verdict(Kind::go);
+    return verdict(MoveKind::blocked, in_the_way(node, place, wanted));
+  if (!geometry.legal(stay | leave | wanted)) return verdict(MoveKind::wait);
+  MoveVerdict go = verdict(MoveKind::go);
   PlacementSet kept = stay | leave | wanted;
   for (const PlacementId placement : idle) {
     const PlacementSet with = kept | PlacementSet::of(placement);
@@ -124,27 +124,28 @@ MoveVerdict make_instance(const NodeState& node, const PlannedMove& move, const 
 MoveVerdict go_on(const NodeState& node, const LiveJob& job, const PlannedMove& move,
                   const MigRules& rules) {
   if (const LiveAttempt* attempt = settled_attempt(job); attempt && attempt->unsaved)
-    return verdict(Kind::leave, *attempt->unsaved);
+    return verdict(MoveKind::leave, *attempt->unsaved);
   const auto place = node.place_of(move.to);
-  if (!place) return verdict(Kind::blocked, fmt::format("GPU {} is not managed", move.to.gpu));
+  if (!place) return verdict(MoveKind::blocked, fmt::format("GPU {} is not managed", move.to.gpu));
   const bool begun = move.state == MovePhase::moving;
   if (begun && job.record.attempts - move.attempts_then >= most_starts)
-    return verdict(Kind::leave, fmt::format("it was started {} times on {} and did not stay there",
-                                            most_starts, node.in_words(*place)));
+    return verdict(MoveKind::leave,
+                   fmt::format("it was started {} times on {} and did not stay there", most_starts,
+                               node.in_words(*place)));
   if (std::string why = why_unusable(node, place->gpu, rules); !why.empty())
-    return verdict(Kind::blocked, std::move(why));
+    return verdict(MoveKind::blocked, std::move(why));
   const ManagedGpu& gpu = node.gpu(place->gpu);
   const auto instance = gpu.instances.find(*place->placement);
-  MoveVerdict go = verdict(Kind::go);
+  MoveVerdict go = verdict(MoveKind::go);
   if (instance == gpu.instances.end()) {
     go = make_instance(node, move, *place);
-    if (go.kind != Kind::go) return go;
+    if (go.kind != MoveKind::go) return go;
   } else {
     const Others others = others_on(node, *place, job.record.number);
     if (others.stay || gpu.quarantines(instance->second))
-      return verdict(Kind::blocked, fmt::format("{} is in use", node.in_words(*place)));
+      return verdict(MoveKind::blocked, fmt::format("{} is in use", node.in_words(*place)));
     if (others.any || instance->second.state == ManagedInstance::State::going)
-      return verdict(Kind::wait);
+      return verdict(MoveKind::wait);
   }
   go.gpu = place->gpu;
   const JobNumber number = job.record.number;
@@ -153,7 +154,7 @@ MoveVerdict go_on(const NodeState& node, const LiveJob& job, const PlannedMove& 
                         : way_of(job) == MoveWay::checkpoint ? GpuStep::Kind::hand_over
                                                              : GpuStep::Kind::replica,
                         *place->placement, number});
-  return go.steps.empty() ? verdict(Kind::wait) : go;
+  return go.steps.empty() ? verdict(MoveKind::wait) : go;
 }
 
 /// What is wrong with the move of an order, where the job is expected there by then.
@@ -329,20 +330,20 @@ Result<LivePlan> plan_of(const NodeState& node, const PlanOrder& order, const Mi
 
 MoveVerdict judge_move(const NodeState& node, const PlannedMove& move, const MigRules& rules) {
   const LiveJob* job = node.find(move.job);
-  if (job == nullptr || is_final(job->record.state)) return verdict(Kind::over);
-  if (job->record.cancelled) return verdict(Kind::wait);
+  if (job == nullptr || is_final(job->record.state)) return verdict(MoveKind::over);
+  if (job->record.cancelled) return verdict(MoveKind::wait);
   if (const LiveAttempt* attempt = settled_attempt(*job)) {
     const bool there = node.place_of(move.to) == attempt->place;
-    if (there && attempt->record.began && job->attempts.size() == 1) return verdict(Kind::done);
-    if (there || job->replica) return verdict(Kind::wait);
+    if (there && attempt->record.began && job->attempts.size() == 1) return verdict(MoveKind::done);
+    if (there || job->replica) return verdict(MoveKind::wait);
     if (node.place_of(move.from) != attempt->place)
-      return verdict(Kind::leave, fmt::format("it runs on {}", node.in_words(attempt->place)));
-    if (!attempt->record.began || job->attempts.size() > 1) return verdict(Kind::wait);
+      return verdict(MoveKind::leave, fmt::format("it runs on {}", node.in_words(attempt->place)));
+    if (!attempt->record.began || job->attempts.size() > 1) return verdict(MoveKind::wait);
     return go_on(node, *job, move, rules);
   }
-  if (!job->attempts.empty()) return verdict(Kind::wait);
-  if (!job->on_its_way) return verdict(Kind::leave, "it does not run any more, and waits");
-  if (job->not_before) return verdict(Kind::wait);
+  if (!job->attempts.empty()) return verdict(MoveKind::wait);
+  if (!job->on_its_way) return verdict(MoveKind::leave, "it does not run any more, and waits");
+  if (job->not_before) return verdict(MoveKind::wait);
   return go_on(node, *job, move, rules);
 }
 

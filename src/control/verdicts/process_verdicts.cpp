@@ -10,7 +10,7 @@ namespace cleave {
 
 namespace {
 
-using Kind = JobVerdict::Kind;
+using VerdictKind = JobVerdict::Kind;
 
 constexpr std::int64_t most_failed_starts = 3;
 constexpr Duration day = std::chrono::hours(24);
@@ -18,12 +18,14 @@ constexpr std::string_view ask_for_another_run =
     "submit it with --restartable or --retry to have it run again";
 
 JobVerdict finished(JobState state, std::string reason, std::optional<int> exit_code) {
-  return {
-      .kind = Kind::finish, .state = state, .reason = std::move(reason), .exit_code = exit_code};
+  return {.kind = VerdictKind::finish,
+          .state = state,
+          .reason = std::move(reason),
+          .exit_code = exit_code};
 }
 
 JobVerdict rebuild(std::string why) {
-  return {.kind = Kind::rebuild, .reason = std::move(why)};
+  return {.kind = VerdictKind::rebuild, .reason = std::move(why)};
 }
 
 /// As the subject of a reason: which of several processes it was is what people look for.
@@ -41,7 +43,7 @@ JobVerdict retry_or_fail(const JobRecord& job, const std::string& why, std::stri
                          std::optional<int> exit_code) {
   if (job.failures >= job.spec.retries)
     return finished(JobState::failed, std::move(if_none_left), exit_code);
-  return {.kind = Kind::retry,
+  return {.kind = VerdictKind::retry,
           .reason = fmt::format("{}; attempt {} of {} follows", why, job.failures + 2,
                                 job.spec.retries + 1)};
 }
@@ -61,7 +63,7 @@ JobVerdict judge_blamed(const LiveJob& job, const LiveAttempt& attempt, const st
   if (!may_run_again)
     return finished(JobState::failed, fmt::format("{}; {}", why, ask_for_another_run), exit_code);
   if (blame.count <= most_free_runs)
-    return {.kind = Kind::wait_again,
+    return {.kind = VerdictKind::wait_again,
             .reason = fmt::format("{}; it runs again, and no retry is counted", why)};
   const std::string often =
       fmt::format("{}, the {}th time within a day that this happened to it", why, blame.count);
@@ -80,10 +82,10 @@ JobVerdict judge_stopped(const LiveJob& job, const LiveAttempt& attempt, Attempt
   if (end == AttemptEnd::moved && job.attempts.size() > 1) return {};
   if (end == AttemptEnd::idle) return finished(JobState::finished, why, exit_code);
   if (end == AttemptEnd::time_limit) return finished(JobState::failed, why, exit_code);
-  if (end != AttemptEnd::lost) return {.kind = Kind::carry_on, .reason = why};
+  if (end != AttemptEnd::lost) return {.kind = VerdictKind::carry_on, .reason = why};
   if (attempt.blame && !job.record.is_replica()) return judge_blamed(job, attempt, why, exit_code);
   if (may_be_restarted(job.record.spec) || !attempt.record.began)
-    return {.kind = Kind::wait_again, .reason = why};
+    return {.kind = VerdictKind::wait_again, .reason = why};
   return retry_or_fail(job.record, why, fmt::format("{}; {}", why, ask_for_another_run), exit_code);
 }
 
@@ -101,7 +103,7 @@ std::int64_t quick_ends_of(const LiveJob& job, std::optional<Duration> lasted) {
 /// What is to run again waits a while before, so that what ends at once does not keep the machine
 /// busy.
 JobVerdict delayed(const LiveJob& job, std::optional<Duration> lasted, JobVerdict verdict) {
-  if (verdict.kind != Kind::retry && verdict.kind != Kind::wait_again) return verdict;
+  if (verdict.kind != VerdictKind::retry && verdict.kind != VerdictKind::wait_again) return verdict;
   verdict.quick_ends = quick_ends_of(job, lasted);
   verdict.delay = restart_delay(verdict.quick_ends);
   return verdict;
@@ -116,7 +118,7 @@ JobVerdict judge_unstarted_replica(const LiveJob& job, const std::string& why, i
 /// It waits, and neither a retry nor a failed start is counted: the job has no part in it.
 JobVerdict judge_shortage(const LiveJob& job, const Shortage& shortage, const std::string& why) {
   const Duration delay = restart_delay(job.short_starts + 1);
-  return {.kind = Kind::start_later,
+  return {.kind = VerdictKind::start_later,
           .reason = fmt::format("{} waits, since {}, and is tried again after {}: {}", subject(job),
                                 shortage.what, human(delay), why),
           .delay = delay,
@@ -136,7 +138,7 @@ JobVerdict judge_unstartable(const LiveJob& job, std::int64_t number, const std:
 
 JobVerdict judge_out_of_memory(const LiveJob& job, const std::string& where, int code) {
   if (may_be_restarted(job.record.spec))
-    return {.kind = Kind::larger_instance,
+    return {.kind = VerdictKind::larger_instance,
             .reason = fmt::format("{} ran out of memory on {} and waits for a larger instance",
                                   subject(job), where),
             .exit_code = code};
@@ -161,7 +163,8 @@ bool has_done_its_work(const JobSpec& spec, const LiveAttempt& attempt,
   const auto& end = attempt.record.end;
   const bool unknown = end == AttemptEnd::lost && !attempt.watched;
   if (unknown && spec.checkpoint_signal != 0 && may_be_restarted(spec)) return false;
-  return !outcome.stopped && !attempt.stop_at && !(end && signals_first(spec, attempt, *end));
+  if (attempt.record.told_to_save || attempt.stop_at) return false;
+  return !outcome.stopped && !(end && signals_first(spec, attempt, *end));
 }
 
 }  // namespace
@@ -230,7 +233,7 @@ AttemptVerdict judge_end(const LiveJob& job, std::int64_t number, const ProcessO
   } else if (outcome.checkpointed) {  // asked for before the store lost it, or took it back
     verdict.end = AttemptEnd::made_room;
     verdict.why = "it was checkpointed";
-    verdict.job = {.kind = Kind::wait_again, .reason = verdict.why};
+    verdict.job = {.kind = VerdictKind::wait_again, .reason = verdict.why};
   } else if (starved) {
     verdict.job = judge_out_of_memory(job, rules.where, *code);
   } else if (job.record.is_replica()) {
@@ -257,7 +260,7 @@ JobVerdict judge_replica(const LiveJob& job, std::optional<Duration> lasted,
                          const std::string& why) {
   const std::int64_t quick_ends = quick_ends_of(job, lasted);
   const Duration delay = restart_delay(quick_ends);
-  return {.kind = Kind::start_again,
+  return {.kind = VerdictKind::start_again,
           .reason = fmt::format("{}, and is started again after {}", why, human(delay)),
           .delay = delay,
           .quick_ends = quick_ends};
@@ -300,9 +303,23 @@ AttemptVerdict judge_not_started(const LiveJob& job, std::int64_t number, const 
     verdict.job = finished(JobState::failed, not_started(job, why), std::nullopt);
   } else {
     verdict.job = {
-        .kind = Kind::start_later,
+        .kind = VerdictKind::start_later,
         .reason = fmt::format("{} could not be started and is tried again: {}", subject(job), why),
         .delay = std::chrono::seconds(1LL << failed_starts)};
+  }
+  return verdict;
+}
+
+AttemptVerdict judge_held_up(const LiveJob& job, std::int64_t number, const std::string& why) {
+  AttemptVerdict verdict{AttemptEnd::not_started, why, std::nullopt, {}};
+  const LiveAttempt& attempt = job.attempts.at(number);
+  if (is_final(job.record.state)) return verdict;
+  if (another_counts(job, number)) {
+    verdict.job = rebuild("a replica was not started");
+  } else if (attempt.record.end) {
+    verdict.job = judge_stopped(job, attempt, std::nullopt);
+  } else {
+    verdict.job = {.kind = VerdictKind::wait_again, .reason = why};
   }
   return verdict;
 }
@@ -319,12 +336,12 @@ JobVerdict judge_lost_place(const LiveJob& job, std::int64_t number, const std::
 }
 
 bool is_done(const AttemptVerdict& verdict) {
-  return verdict.job.kind == Kind::finish && verdict.job.state == JobState::finished;
+  return verdict.job.kind == VerdictKind::finish && verdict.job.state == JobState::finished;
 }
 
 bool decides(const LiveJob& process, const LiveAttempt& attempt, const AttemptVerdict& verdict) {
   if (!process.record.has_process() && verdict.end != AttemptEnd::lost) return false;
-  return !is_done(verdict) && verdict.job.kind != Kind::nothing &&
+  return !is_done(verdict) && verdict.job.kind != VerdictKind::nothing &&
          attempt.record.end != AttemptEnd::gang;
 }
 
@@ -338,8 +355,8 @@ JobVerdict judge_run(const LiveJob& job, std::span<const LiveJob* const> process
       may_be_restarted(job.record.spec) || std::ranges::none_of(processes, began);
   if (job.run_end) {
     // The process that decided it may not have begun, but others have.
-    const bool again =
-        job.run_end->kind == Kind::wait_again || job.run_end->kind == Kind::start_later;
+    const bool again = job.run_end->kind == VerdictKind::wait_again ||
+                       job.run_end->kind == VerdictKind::start_later;
     if (!again || may_run_again) return *job.run_end;
     return delayed(job, std::nullopt,
                    retry_or_fail(job.record, job.run_end->reason,
@@ -359,7 +376,7 @@ JobVerdict judge_run(const LiveJob& job, std::span<const LiveJob* const> process
     return retry_or_fail(job.record, job.record.reason,
                          fmt::format("{}; {}", job.record.reason, ask_for_another_run),
                          std::nullopt);
-  return {.kind = Kind::carry_on, .reason = job.record.reason};
+  return {.kind = VerdictKind::carry_on, .reason = job.record.reason};
 }
 
 bool may_replace(std::optional<AttemptEnd> recorded, AttemptEnd end) {
@@ -367,12 +384,16 @@ bool may_replace(std::optional<AttemptEnd> recorded, AttemptEnd end) {
   return end == AttemptEnd::cancelled && *recorded != AttemptEnd::cancelled;
 }
 
-bool signals_first(const JobSpec& spec, const LiveAttempt& attempt, AttemptEnd end) {
+bool saves_first(const JobSpec& spec, AttemptEnd end) {
   const bool goes_on = end == AttemptEnd::early_restart || end == AttemptEnd::made_room ||
                        end == AttemptEnd::gang || end == AttemptEnd::idle ||
                        end == AttemptEnd::time_limit ||
                        (end == AttemptEnd::moved && moves_by_checkpoint(spec));
-  return goes_on && is_told_to_save(spec) && attempt.record.began;
+  return goes_on && is_told_to_save(spec);
+}
+
+bool signals_first(const JobSpec& spec, const LiveAttempt& attempt, AttemptEnd end) {
+  return saves_first(spec, end) && attempt.record.began;
 }
 
 GpuStep::Kind step_of_move(const LiveJob& job) {

@@ -64,6 +64,11 @@ inline constexpr Duration long_run = std::chrono::minutes(10);
 [[nodiscard]] AttemptVerdict judge_not_started(const LiveJob& job, std::int64_t attempt,
                                                const std::string& why, int code = 0);
 
+/// Nothing of it ever ran, since its start was held up for too long: it waits again at once, and
+/// no failed start is counted.
+[[nodiscard]] AttemptVerdict judge_held_up(const LiveJob& job, std::int64_t attempt,
+                                           const std::string& why);
+
 /// A place of whole GPUs without a process of its own is being given up.
 [[nodiscard]] AttemptVerdict judge_given_up(const LiveJob& job, std::int64_t attempt);
 /// The place of a process that has ended is gone, while others of its job run.
@@ -83,8 +88,11 @@ inline constexpr Duration long_run = std::chrono::minutes(10);
 /// Whether an attempt that is being stopped for `recorded`, or for nothing yet, is now to be
 /// stopped for `end`: only the job's own end is stronger than what is recorded.
 [[nodiscard]] bool may_replace(std::optional<AttemptEnd> recorded, AttemptEnd end);
-/// Whether the job's checkpoint signal precedes the stop: the job goes on later, or is a lease that
-/// is given back, or is out of time; its program has begun, and the user asked for it.
+/// Whether an attempt that is stopped for this is told to save its work before: the job goes on
+/// later, or is a lease that is given back, or is out of time, and the user asked for it.
+[[nodiscard]] bool saves_first(const JobSpec& spec, AttemptEnd end);
+/// Whether the job's checkpoint signal precedes the stop: it saves first, and its program has
+/// begun.
 [[nodiscard]] bool signals_first(const JobSpec& spec, const LiveAttempt& attempt, AttemptEnd end);
 
 /// How a job that is to move begins at its new place: its process may have to end first, or be

@@ -168,6 +168,18 @@ TEST(JudgeEnd, OneThatWasStoppedIsNotFinishedThoughItEndedWell) {
       << "after a checkpoint signal it has more to do";
 }
 
+TEST(JudgeEnd, OneThatWasToldToSaveIsNotFinishedThoughItWasCancelledThen) {
+  LiveJob job = running();
+  job.record.cancelled = true;
+  job.record.reason = "cancelled by someone";
+  first(job).record.end = AttemptEnd::cancelled;
+  first(job).record.why = "cancelled by someone";
+  EXPECT_EQ(text(judge(job, exited(0))), "ended-itself, finish finished 0")
+      << "it had done its work before it was told";
+  first(job).record.told_to_save = true;
+  EXPECT_EQ(text(judge(job, exited(0))), "ended-itself, finish cancelled 0: cancelled by someone");
+}
+
 TEST(JudgeEnd, WhatAnOlderStoreDoesNotKnowOfMayHaveHadACheckpointSignal) {
   LiveJob job = running();
   job.record.spec.progress = Keeps::checkpoint;

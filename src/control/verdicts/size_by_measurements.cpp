@@ -23,17 +23,6 @@ bool has(const Profile& profile, MiB memory) {
   return profile.attribute == Attribute::none && profile.usable && *profile.usable >= memory;
 }
 
-/// The peak with its margin; without a part of it where only that keeps it from the largest
-/// instance.
-MiB with_margin(MiB peak, const std::vector<const Geometry*>& geometries) {
-  const MiB more{std::llround(std::ceil(static_cast<double>(peak.value) * (1 + peak_margin)))};
-  MiB largest{};
-  for (const Geometry* geometry : geometries)
-    for (const Profile* profile : geometry->profile_list())
-      if (has(*profile, peak)) largest = std::max(largest, *profile->usable);
-  return largest >= peak ? std::min(more, largest) : more;
-}
-
 /// Of the profiles with this memory the one of the highest reward; empty where it is not known.
 std::optional<std::string> best_profile(const ProfileRepository& repository, const JobSpec& spec,
                                         const Geometry& geometry, MiB memory) {
@@ -58,6 +47,15 @@ std::string in_words(const JobSpec& spec, const std::string& size) {
 
 }  // namespace
 
+std::optional<MiB> with_margin(MiB peak, const std::vector<const Geometry*>& geometries) {
+  const MiB more{std::llround(std::ceil(static_cast<double>(peak.value) * (1 + peak_margin)))};
+  MiB largest{};
+  for (const Geometry* geometry : geometries)
+    for (const Profile* profile : geometry->profile_list())
+      if (has(*profile, peak)) largest = std::max(largest, *profile->usable);
+  return largest >= peak ? std::optional(std::min(more, largest)) : std::nullopt;
+}
+
 std::optional<MeasuredSize> size_by_measurements(const JobSpec& spec, std::uint32_t uid,
                                                  const MeasuredApplications& applications,
                                                  const std::vector<const Geometry*>& geometries,
@@ -72,7 +70,7 @@ std::optional<MeasuredSize> size_by_measurements(const JobSpec& spec, std::uint3
         peak = std::max(peak.value_or(MiB{}), *known);
   if (!peak || peak->value <= 0) return std::nullopt;
   if (needed) peak = std::max(*peak, *needed);
-  const MiB memory = with_margin(*peak, geometries);
+  const MiB memory = with_margin(*peak, geometries).value_or(*peak);
   // With several models one name would not do for all.
   if (by_profile && geometries.size() == 1)
     for (const ProfileRepository* each : repositories)

@@ -29,6 +29,11 @@ struct MeasuredSize {
 /// What is added to a known peak, as a share of it, as far as an instance has it.
 inline constexpr double peak_margin = 0.05;
 
+/// The peak with its margin; without a part of it where only that keeps it from the largest
+/// instance. Nothing where no instance has the peak.
+[[nodiscard]] std::optional<MiB> with_margin(MiB peak,
+                                             const std::vector<const Geometry*>& geometries);
+
 /// Nothing where no peak is known. `geometries`: of the node's GPUs, equal ones once. `by_profile`:
 /// the scheduler gives jobs the profile that they name. `needed`: what jobs of the application were
 /// seen to need, which may be more than a peak that was measured elsewhere.

@@ -56,7 +56,11 @@ void ApiCall::reply(int status, const Json& document, std::string result) {
 }
 
 void ApiCall::refuse(const Error& error, std::optional<int> status) {
-  reply(status.value_or(http_status_of(error.kind)), error_document(error), error.text());
+  Error said = error;
+  // What is wrong with a field is said by its place; which forms it has, the description says.
+  if (said.remedy.empty() && said.kind == ErrorKind::bad_input && !said.place.empty())
+    said.remedy = "GET /v1/openapi.json describes what is taken";
+  reply(status.value_or(http_status_of(said.kind)), error_document(said), said.text());
 }
 
 void ApiCall::no_such(std::string_view what, std::string_view which, std::string_view remedy) {

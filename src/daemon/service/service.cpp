@@ -67,6 +67,11 @@ std::span<const Service::Route> Service::table() {
       {{"POST", "/v1/plans/{plan}/pause", operators}, &Service::pause_plan},
       {{"POST", "/v1/plans/{plan}/resume", operators}, &Service::resume_plan},
       {{"POST", "/v1/plans/{plan}/cancel", operators}, &Service::cancel_plan},
+      {{"PUT", "/v1/claims/{key}", operators}, &Service::make_claim},
+      {{"GET", "/v1/claims/{key}", operators}, &Service::show_claim},
+      {{"DELETE", "/v1/claims/{key}", operators}, &Service::release_claim},
+      {{"GET", "/v1/claims", operators}, &Service::list_claims},
+      {{"GET", "/v1/room", operators}, &Service::show_room},
       {{"GET", "/v1/events", everyone}, &Service::events},
       {{"POST", "/v1/tokens", local}, &Service::make_token},
       {{"GET", "/v1/tokens", local}, &Service::list_tokens},
@@ -366,24 +371,32 @@ std::function<bool(JobNumber)> Service::sight_of(const ApiCallPtr& call) const {
   };
 }
 
-Json Service::gpu_document(const ApiCallPtr& call, const GpuStatus& gpu) {
-  return to_json(gpu_view(gpu, sight_of(call), call->operates));
+/// Of all GPUs, in their order.
+std::vector<Json> Service::gpu_documents(const ApiCallPtr& call) {
+  const GpuSight sight{sight_of(call), call->operates, call->request.peer.uid};
+  const auto claims = doors_.control.claims();
+  const auto reservations = doors_.control.reservations();
+  std::vector<Json> all;
+  for (const GpuStatus& gpu : doors_.control.gpus()) {
+    const GpuReservation* first = nullptr;
+    for (const GpuReservation& each : reservations)
+      if (index(each.gpu) == all.size() && (first == nullptr || each.from < first->from))
+        first = &each;
+    all.push_back(to_json(gpu_view(gpu, sight, claims, first)));
+  }
+  return all;
 }
 
 void Service::list_gpus(const ApiCallPtr& call) {
   if (!call->query_is_fine()) return;
-  Json list = Json::array();
-  for (const GpuStatus& gpu : doors_.control.gpus()) list.push_back(gpu_document(call, gpu));
-  call->reply(200, Json{{"gpus", std::move(list)}});
+  call->reply(200, Json{{"gpus", gpu_documents(call)}});
 }
 
 void Service::list_instances(const ApiCallPtr& call) {
   if (!call->query_is_fine()) return;
   Json list = Json::array();
-  for (const GpuStatus& gpu : doors_.control.gpus()) {
-    const Json document = gpu_document(call, gpu);
-    for (const Json& instance : document["instances"]) list.push_back(instance);
-  }
+  for (const Json& gpu : gpu_documents(call))
+    for (const Json& instance : gpu["instances"]) list.push_back(instance);
   call->reply(200, Json{{"instances", std::move(list)}});
 }
 
@@ -405,9 +418,7 @@ void Service::set_drained(const ApiCallPtr& call, bool drained) {
   const auto gpu = static_cast<GpuId>(found - gpus.begin());
   if (const auto taken = doors_.control.drain(gpu, drained, doors_.now()); !taken)
     return call->refuse(taken.error());
-  when_written(call, [this, call, gpu] {
-    call->reply(200, gpu_document(call, doors_.control.gpus()[index(gpu)]));
-  });
+  when_written(call, [this, call, gpu] { call->reply(200, gpu_documents(call)[index(gpu)]); });
 }
 
 // Events.

@@ -133,6 +133,14 @@ class Service {
   void cancel_plan(const ApiCallPtr& call);
   void change_plan(const ApiCallPtr& call, PlanChange change);
   void reply_with_plan(const ApiCallPtr& call, std::int64_t number, int status, std::string result);
+  // service_claims.cpp
+  void make_claim(const ApiCallPtr& call);
+  void show_claim(const ApiCallPtr& call);
+  void list_claims(const ApiCallPtr& call);
+  void release_claim(const ApiCallPtr& call);
+  void show_room(const ApiCallPtr& call);
+  [[nodiscard]] bool has_claim_key(const ApiCallPtr& call) const;
+  void reply_with_claim(const ApiCallPtr& call, const std::string& result = {});
   // service_jobs.cpp
   void submit(const ApiCallPtr& call);
   void submit_several(const ApiCallPtr& call);
@@ -164,7 +172,7 @@ class Service {
   void when_written(const ApiCallPtr& call, std::function<void()> then);
   void wait(Waiting waiting);
   [[nodiscard]] std::vector<std::string> troubles() const;
-  [[nodiscard]] Json gpu_document(const ApiCallPtr& call, const GpuStatus& gpu);
+  [[nodiscard]] std::vector<Json> gpu_documents(const ApiCallPtr& call);
   [[nodiscard]] std::function<bool(JobNumber)> sight_of(const ApiCallPtr& call) const;
 
   [[nodiscard]] Result<JobOwner> owner_of(const ApiCallPtr& call);

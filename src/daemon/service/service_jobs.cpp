@@ -14,7 +14,7 @@ namespace cleave {
 
 namespace {
 
-constexpr std::int64_t most_listed = 10'000, usually_listed = 1000;
+constexpr std::int64_t most_jobs_listed = 10'000, jobs_usually_listed = 1000;
 constexpr std::int64_t longest_wait_s = 3600, usual_wait_s = 30;
 constexpr std::string_view list_of_jobs = "`cleave ps --all` lists the jobs";
 constexpr std::int64_t most_output = 1 << 20;
@@ -240,8 +240,8 @@ std::optional<JobQuery> Service::job_query(const ApiCallPtr& call) {
   const auto state = call->text("state"), user = call->text("user");
   const auto array = call->integer("array", 1, INT64_MAX);
   query.before = call->integer("before", 1, INT64_MAX).value_or(INT64_MAX);
-  query.most =
-      static_cast<std::size_t>(call->integer("limit", 1, most_listed).value_or(usually_listed));
+  query.most = static_cast<std::size_t>(
+      call->integer("limit", 1, most_jobs_listed).value_or(jobs_usually_listed));
   if (!call->query_is_fine()) return std::nullopt;
   if (state) {
     query.state = parse_job_state(*state);

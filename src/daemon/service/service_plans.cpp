@@ -13,7 +13,7 @@ namespace cleave {
 
 namespace {
 
-constexpr std::int64_t most_listed = 1000, usually_listed = 100;
+constexpr std::int64_t most_plans_listed = 1000, plans_usually_listed = 100;
 constexpr std::chrono::seconds longest_preview{50};
 
 std::optional<std::int64_t> plan_meant(const ApiCallPtr& call) {
@@ -114,10 +114,10 @@ void Service::reply_with_plan(const ApiCallPtr& call, std::int64_t number, int s
 
 void Service::list_plans(const ApiCallPtr& call) {
   const auto before = call->integer("before", 1, INT64_MAX);
-  const auto limit = call->integer("limit", 1, most_listed);
+  const auto limit = call->integer("limit", 1, most_plans_listed);
   if (!call->query_is_fine()) return;
-  const auto found = doors_.store.plans(before.value_or(INT64_MAX),
-                                        static_cast<std::size_t>(limit.value_or(usually_listed)));
+  const auto found = doors_.store.plans(
+      before.value_or(INT64_MAX), static_cast<std::size_t>(limit.value_or(plans_usually_listed)));
   if (!found) return call->refuse(found.error(), 503);
   Json list = Json::array();
   for (const LivePlan& plan : *found) list.push_back(to_json(plan));

@@ -1,6 +1,8 @@
 // The API's purge: users forget ended jobs of their own, with outputs and all that the store has of
 // them, before their time.
 
+#include <algorithm>
+
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "daemon/service/service.hpp"
@@ -11,6 +13,14 @@ namespace {
 
 /// Each takes a millisecond, mostly for its folder.
 constexpr std::size_t purged_a_piece = 10, looked_at_a_piece = 100;
+/// Of more the answer says only how many.
+constexpr std::size_t most_named = 1000;
+
+/// A job that is to be forgotten.
+struct EndedJob {
+  JobNumber number = 0;
+  std::string name;
+};
 
 }  // namespace
 
@@ -20,23 +30,31 @@ struct PurgeWalk {
   JobQuery query;  // of what is still to come
   std::optional<Instant> ended_before;
   bool dry_run = false;
-  std::vector<JobNumber> found;  // and not purged yet
+  std::vector<EndedJob> found;  // and not purged yet
   bool at_end = false;
   std::size_t jobs = 0, left = 0;
   std::int64_t bytes = 0;
+  Json which = Json::array();  // the first of those that were, or would be
 
   [[nodiscard]] bool wants(const JobRecord& job) const {
     return is_final(job.state) && (!ended_before || (job.ended && *job.ended < *ended_before));
   }
   void reply() const {
-    call->reply(200, Json{{"jobs", jobs}, {"bytes", bytes}, {"left", left}, {"dry_run", dry_run}},
+    call->reply(200,
+                Json{{"jobs", jobs},
+                     {"bytes", bytes},
+                     {"left", left},
+                     {"dry_run", dry_run},
+                     {"which", which}},
                 fmt::format("{} jobs, {} bytes{}", jobs, bytes, dry_run ? " would be freed" : ""));
   }
 };
 
 /// False: it was refused.
 bool Service::purge_some(PurgeWalk& walk) {
-  const auto purged = doors_.control.purge(walk.found, walk.dry_run, doors_.now());
+  std::vector<JobNumber> numbers;
+  for (const EndedJob& job : walk.found) numbers.push_back(job.number);
+  const auto purged = doors_.control.purge(numbers, walk.dry_run, doors_.now());
   if (!purged) {
     walk.call->refuse(purged.error(), 503);
     return false;
@@ -44,6 +62,10 @@ bool Service::purge_some(PurgeWalk& walk) {
   walk.jobs += purged->jobs.size();
   walk.left += walk.found.size() - purged->jobs.size();
   walk.bytes += purged->bytes;
+  for (const EndedJob& job : walk.found)
+    if (std::ranges::find(purged->jobs, job.number) != purged->jobs.end() &&
+        walk.which.size() < most_named)
+      walk.which.push_back({{"id", job.number}, {"name", job.name}});
   walk.found.clear();
   doors_.soon();
   return true;
@@ -59,11 +81,11 @@ bool Service::purge_piece(PurgeWalk& walk) {
     }
     for (const JobRecord& job : *jobs) {
       walk.query.before = job.number;
-      if (walk.wants(job)) walk.found.push_back(job.number);
+      if (walk.wants(job)) walk.found.push_back({job.number, job.spec.name});
     }
     walk.at_end = jobs->size() < walk.query.most;
   }
-  std::vector<JobNumber> later;
+  std::vector<EndedJob> later;
   if (walk.found.size() > purged_a_piece) {
     later.assign(walk.found.begin() + purged_a_piece, walk.found.end());
     walk.found.resize(purged_a_piece);
@@ -108,7 +130,7 @@ void Service::purge_job(const ApiCallPtr& call) {
                        std::string(remedy)});
   };
   if (!is_final(job->state)) return wait("has not ended", "cancel it, and purge it then");
-  walk.found = {job->number};
+  walk.found = {{job->number, job->spec.name}};
   if (!purge_some(walk)) return;
   if (walk.left > 0)
     return wait("cannot be forgotten yet",

@@ -31,8 +31,23 @@ MiB rounded_mebibytes(std::uint64_t bytes) {
   return whole_mib(bytes + bytes_per_mib / 2);
 }
 
-ApiInstance instance_view(const GpuStatus& gpu, const ObservedInstance& seen,
-                          const std::function<bool(JobNumber)>& sees, bool operates) {
+/// Whether programs of this user run there, by a claim. Others learn only that there is a claim.
+bool note_claim(ApiInstance& view, const std::string& device, const GpuSight& sight,
+                std::span<const ClaimStatus> claims) {
+  const auto has = [&device](const ClaimStatus& status) {
+    return !device.empty() && std::ranges::find(status.claim.places, device, &ClaimPlace::device) !=
+                                  status.claim.places.end();
+  };
+  const auto found = std::ranges::find_if(claims, has);
+  if (found == claims.end()) return false;
+  const bool own = found->claim.order.uid == sight.uid;
+  view.claim = own || sight.operates ? found->claim.key : "";
+  view.claim_holder = own || sight.operates ? found->claim.order.holder : "";
+  return own;
+}
+
+ApiInstance instance_view(const GpuStatus& gpu, const ObservedInstance& seen, const GpuSight& sight,
+                          std::span<const ClaimStatus> claims) {
   ApiInstance view;
   view.gpu = gpu.gpu->uuid;
   view.gpu_index = gpu.gpu->index;
@@ -45,10 +60,11 @@ ApiInstance instance_view(const GpuStatus& gpu, const ObservedInstance& seen,
   for (const GpuStatus::Held& held : gpu.jobs) {
     if (seen.device.empty() || held.device != seen.device) continue;
     view.held = true;
-    if (sees(held.attempt.job)) view.jobs.push_back(held.attempt.job);
+    if (sight.sees(held.attempt.job)) view.jobs.push_back(held.attempt.job);
   }
   // Whoever knows the device of others could run there, as long as nothing fences it.
-  if (operates || !view.jobs.empty()) {
+  const bool own_claim = note_claim(view, seen.device, sight, claims);
+  if (sight.operates || own_claim || !view.jobs.empty()) {
     view.device = seen.device;
     for (const GpuStatus::Held& held : gpu.jobs)
       if (!seen.device.empty() && held.device == seen.device) view.activity = held.activity;
@@ -102,6 +118,8 @@ ApiJob job_view(const JobRecord& job, const AttemptRecord* attempt, const GpuInd
   view.promised_at = job.promised;
   view.array = job.spec.task;
   view.after = job.spec.after;
+  if (!view.after.empty()) view.awaited = fmt::format("{}", fmt::join(view.after, ","));
+  view.at_once = job.spec.at_once;
   view.output = job.spec.output_file;
   view.error = job.spec.error_file;
   view.early_restarts = static_cast<std::int64_t>(job.early_restarts.size());
@@ -186,7 +204,8 @@ ApiPredictionErrors prediction_errors_view(const PredictionErrors& errors) {
   return view;
 }
 
-ApiGpu gpu_view(const GpuStatus& gpu, const std::function<bool(JobNumber)>& sees, bool operates) {
+ApiGpu gpu_view(const GpuStatus& gpu, const GpuSight& sight, std::span<const ClaimStatus> claims,
+                const GpuReservation* reserved) {
   ApiGpu view;
   view.index = gpu.gpu->index;
   view.uuid = gpu.gpu->uuid;
@@ -195,6 +214,11 @@ ApiGpu gpu_view(const GpuStatus& gpu, const std::function<bool(JobNumber)>& sees
   view.drained = gpu.drained;
   view.lost = gpu.lost;
   view.trouble = gpu.trouble;
+  if (reserved != nullptr) {
+    view.reserved_for = reserved->name;
+    view.reserved_from = reserved->from;
+    view.reserved_until = reserved->until;
+  }
   if (!gpu.observation) return view;
   view.mig = gpu.observation->mig;
   if (gpu.observation->power_mw)
@@ -204,7 +228,7 @@ ApiGpu gpu_view(const GpuStatus& gpu, const std::function<bool(JobNumber)>& sees
   PlacementSet standing;
   for (const ObservedInstance& seen : gpu.observation->instances) {
     if (seen.placement) standing.insert(*seen.placement);
-    view.instances.push_back(instance_view(gpu, seen, sees, operates));
+    view.instances.push_back(instance_view(gpu, seen, sight, claims));
   }
   view.layout = layout_text(gpu.gpu->geometry->geometry(), standing);
   return view;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "api/documents.hpp"
@@ -30,10 +31,16 @@ void add_expected_end(ApiJob& view, const std::optional<ExpectedEnd>& end);
                                       const EndedProcess* ended, const GpuIndexOf& index_of);
 [[nodiscard]] ApiAttempt attempt_view(const AttemptRecord& attempt, const GpuIndexOf& index_of);
 [[nodiscard]] ApiPredictionErrors prediction_errors_view(const PredictionErrors& errors);
-/// `sees`: whether the client may know of this job. Devices and processes of instances that hold
-/// none of these are for those who operate.
-[[nodiscard]] ApiGpu gpu_view(const GpuStatus& gpu, const std::function<bool(JobNumber)>& sees,
-                              bool operates);
+/// What a client may know of the jobs and claims on a GPU. Devices and processes of instances that
+/// hold none of the client's are for those who operate.
+struct GpuSight {
+  std::function<bool(JobNumber)> sees;  // whether it may know of this job
+  bool operates = false;
+  std::int64_t uid = -1;  // of the client
+};
+[[nodiscard]] ApiGpu gpu_view(const GpuStatus& gpu, const GpuSight& sight,
+                              std::span<const ClaimStatus> claims = {},
+                              const GpuReservation* reserved = nullptr);
 [[nodiscard]] ApiEvent event_view(const EventRecord& event);
 /// "id: 3\nevent: job-started\ndata: {...}\n\n"
 [[nodiscard]] std::string event_stream_text(const EventRecord& event);

@@ -61,20 +61,55 @@ GpuStatus one_of_two_held(GpuIdentity& identity) {
 TEST(InstanceView, ThatAJobHasItIsForEverybody) {
   GpuIdentity identity;
   const GpuStatus status = one_of_two_held(identity);
-  const ApiGpu view = gpu_view(
-      status, [](JobNumber) { return false; }, false);
+  const ApiGpu view = gpu_view(status, {[](JobNumber) { return false; }});
   EXPECT_TRUE(view.instances.at(0).held);
   EXPECT_TRUE(view.instances.at(0).jobs.empty());
   EXPECT_TRUE(view.instances.at(0).device.empty());
   EXPECT_FALSE(view.instances.at(1).held);
 }
 
+TEST(InstanceView, OfAClaimOthersLearnOnlyThatThereIsOne) {
+  GpuIdentity identity;
+  const GpuStatus status = one_of_two_held(identity);
+  std::vector<ClaimStatus> claims(1);
+  Claim& claim = claims.front().claim;
+  claim.key = "slurm:12";
+  claim.order.holder = "job 12 of ann";
+  claim.order.uid = 1000;
+  claim.places.emplace_back().device = "MIG-b";
+  const auto view = [&](bool operates, std::int64_t uid) {
+    return gpu_view(status, {[](JobNumber) { return false; }, operates, uid}, claims).instances;
+  };
+  for (const auto& seen : {view(true, 1), view(false, 1000)}) {
+    EXPECT_EQ(seen.at(1).claim, "slurm:12");
+    EXPECT_EQ(seen.at(1).claim_holder, "job 12 of ann");
+    EXPECT_EQ(seen.at(1).device, "MIG-b");
+  }
+  const auto others = view(false, 1001);
+  EXPECT_EQ(others.at(1).claim, "");
+  EXPECT_EQ(others.at(1).claim_holder, "");
+  EXPECT_TRUE(others.at(1).device.empty());
+  EXPECT_EQ(others.at(0).claim, std::nullopt);
+}
+
+TEST(GpuView, SaysForWhomItIsReserved) {
+  GpuIdentity identity;
+  GpuStatus status = one_of_two_held(identity);
+  status.jobs.clear();
+  EXPECT_EQ(gpu_view(status, {}).reserved_for, std::nullopt);
+  const GpuReservation reserved{
+      {}, Instant(std::chrono::seconds(100)), Instant(std::chrono::seconds(200)), "ann"};
+  const ApiGpu view = gpu_view(status, {}, {}, &reserved);
+  EXPECT_EQ(view.reserved_for, "ann");
+  EXPECT_EQ(view.reserved_from, reserved.from);
+  EXPECT_EQ(view.reserved_until, reserved.until);
+}
+
 TEST(InstanceView, HowBusyItIsIsForThoseWhoOperateOrHaveAJobThere) {
   GpuIdentity identity;
   GpuStatus status = one_of_two_held(identity);
   const auto activity = [&](bool sees, bool operates, std::size_t instance = 0) {
-    return gpu_view(
-               status, [sees](JobNumber) { return sees; }, operates)
+    return gpu_view(status, {[sees](JobNumber) { return sees; }, operates})
         .instances.at(instance)
         .activity;
   };

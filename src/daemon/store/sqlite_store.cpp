@@ -81,6 +81,11 @@ Result<void> SqliteStore::check_numbers() {
   return damaged(connection_, wrong_numbers);
 }
 
+Result<void> SqliteStore::undo_what_failed() {
+  if (!connection_.inside()) return {};
+  return connection_.use("ROLLBACK").done();
+}
+
 Result<void> SqliteStore::accept_numbers(const Numbers& numbers) {
   if (const auto begun = connection_.use("BEGIN IMMEDIATE").done(); !begun) return begun;
   auto done = put_numbers(numbers);
@@ -143,6 +148,7 @@ Result<void> SqliteStore::sync_as(Durability durability) {
 Result<void> SqliteStore::write(const StoreBatch& batch, Durability durability) {
   if (batch.empty()) return {};
   if (const auto there = is_there(); !there) return there;
+  if (const auto undone = undo_what_failed(); !undone) return undone;
   if (const auto set = sync_as(durability); !set) return set;
   if (const auto begun = connection_.use("BEGIN IMMEDIATE").done(); !begun) return begun;
   const auto numbers = put(batch);

@@ -83,6 +83,8 @@ class SqliteStore final : public Store {
   [[nodiscard]] Result<void> check_numbers();
   [[nodiscard]] Result<void> accept_numbers(const Numbers& numbers);
   [[nodiscard]] Result<void> sync_as(Durability durability);
+  /// A batch that failed and could not be undone at its time, for want of memory.
+  [[nodiscard]] Result<void> undo_what_failed();
   [[nodiscard]] Result<Numbers> put(const StoreBatch& batch);
   [[nodiscard]] Result<void> put_numbers(const Numbers& numbers);
   template <class Record>

@@ -117,6 +117,7 @@ std::string without_keys() {
   return "DROP TABLE usage; ALTER TABLE jobs DROP COLUMN checkpoint; "
          "ALTER TABLE jobs DROP COLUMN energy_mj; ALTER TABLE jobs DROP COLUMN unmetered_ns; "
          "ALTER TABLE instances DROP COLUMN energy_mj; "
+         "ALTER TABLE attempts DROP COLUMN told_to_save; "
          "DROP TABLE plans; DROP INDEX attempts_open; DROP INDEX jobs_by_key; "
          "ALTER TABLE jobs DROP COLUMN submission_key; "
          "ALTER TABLE jobs DROP COLUMN submission_content; "
@@ -149,13 +150,18 @@ TEST_F(SqliteFile, OfASchemaWithoutSumsGetsThem) {
   expect_refused("in the table jobs the row of number 2 is not what was written");
 }
 
-/// The sums of jobs as schema 7 had them.
-std::string sums_of_schema_7() {
-  const auto columns = job_columns();
-  std::vector<StoreColumn<JobRecord>> then;
+template <typename Record>
+std::string sums_of_schema_7(std::string_view table, std::span<const StoreColumn<Record>> columns) {
+  std::vector<StoreColumn<Record>> then;
   for (const auto& each : columns)
     if (each.since <= 7) then.push_back(each);
-  return sum_statement("jobs", std::span<const StoreColumn<JobRecord>>(then));
+  return sum_statement(table, std::span<const StoreColumn<Record>>(then));
+}
+
+/// The sums of the rows as schema 7 had them.
+std::string sums_of_schema_7() {
+  return sums_of_schema_7("jobs", job_columns()) + ";" +
+         sums_of_schema_7("attempts", attempt_columns());
 }
 
 TEST_F(SqliteFile, OfTheSeventhSchemaTakesKeys) {
@@ -203,7 +209,8 @@ TEST(StoreColumns, AreThese) {
             "profile TEXT NOT NULL, start INTEGER NOT NULL, started_ns INTEGER NOT NULL, "
             "began_ns INTEGER, ended_ns INTEGER, \"end\" TEXT, why TEXT NOT NULL, "
             "exit_code INTEGER, peak_mib INTEGER, predicted_ns INTEGER, predicted_by TEXT, "
-            "lasted_ns INTEGER, too_large_mib INTEGER, sum INTEGER NOT NULL DEFAULT 0");
+            "lasted_ns INTEGER, too_large_mib INTEGER, told_to_save INTEGER NOT NULL DEFAULT 0, "
+            "sum INTEGER NOT NULL DEFAULT 0");
   EXPECT_EQ(column_definitions(learnt_columns()),
             "uid INTEGER NOT NULL, application TEXT NOT NULL, batch INTEGER NOT NULL, "
             "gpu_model TEXT NOT NULL, profile TEXT NOT NULL, record TEXT NOT NULL, "

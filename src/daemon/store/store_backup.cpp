@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int most_tries = 5;
+constexpr int most_copies = 5;
 
 fs::path witness_of(const fs::path& file) {
   return file.string() + ".witness";
@@ -106,7 +106,7 @@ Result<Copied> copy_once(const fs::path& state_directory, const fs::path& file) 
 }
 
 Result<WitnessText> copy_database(const fs::path& state_directory, const fs::path& file) {
-  for (int tries = 0; tries < most_tries; ++tries) {
+  for (int tries = 0; tries < most_copies; ++tries) {
     const auto copied = copy_once(state_directory, file);
     if (!copied) return std::unexpected(copied.error());
     if (!copied->overtaken) return copied->witness;

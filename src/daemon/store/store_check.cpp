@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::int64_t most_of_a_kind = 20;  // that are named
-constexpr int most_tries = 3;
+constexpr int most_reads = 3;
 constexpr const char* restore_remedy =
     "stop the daemon, keep a copy of the state directory, and restore a backup";
 
@@ -254,7 +254,7 @@ Result<StoreFindings> check_database(StoreReader& reader, bool with_witness) {
 }
 
 Result<StoreFindings> check_store(const fs::path& state_directory) {
-  for (int tries = 0; tries < most_tries; ++tries) {
+  for (int tries = 0; tries < most_reads; ++tries) {
     bool overtaken = false;
     auto found = check_once(state_directory, overtaken);
     if (!overtaken) return found;

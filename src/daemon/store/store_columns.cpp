@@ -310,6 +310,7 @@ std::span<const StoreColumn<AttemptRecord>> attempt_columns() {
       {"predicted_by", "TEXT", put_source, take_source, false, 2},
       since(2, column<&Attempt::lasted>("lasted_ns")),
       since(3, column<&Attempt::too_large>("too_large_mib")),
+      since(11, column<&Attempt::told_to_save>("told_to_save", "INTEGER NOT NULL DEFAULT 0")),
   };
   return columns;
 }

@@ -142,7 +142,6 @@ class FaultyStore : public testing::Test {
         SCOPED_TRACE(fmt::format("call {} of {}{}", at, count, for_good ? " and all after" : ""));
         begin_anew();
         fail_at(at, for_good);
-        run();
       }
     }
   }
@@ -160,16 +159,42 @@ TEST_F(FaultyStore, LosesAndChangesNothingWhateverCallOfTheSystemFails) {
   learn();
   ASSERT_FALSE(HasFatalFailure());
   EXPECT_GT(file_calls_, 100);
-  at_positions(file_calls_, 400,
-               [](std::int64_t at, bool for_good) { FaultySqlite::files().begin(at, for_good); });
+  at_positions(file_calls_, 400, [&](std::int64_t at, bool for_good) {
+    FaultySqlite::files().begin(at, for_good);
+    run();
+  });
 }
 
 TEST_F(FaultyStore, LosesAndChangesNothingWhateverAllocationFails) {
   learn();
   ASSERT_FALSE(HasFatalFailure());
   EXPECT_GT(allocations_, 1000);
-  at_positions(allocations_, 300,
-               [](std::int64_t at, bool for_good) { FaultySqlite::memory().begin(at, for_good); });
+  at_positions(allocations_, 300, [&](std::int64_t at, bool for_good) {
+    FaultySqlite::memory().begin(at, for_good);
+    run();
+  });
+}
+
+/// Memory may be short for so long that a batch that failed cannot be undone either.
+TEST_F(FaultyStore, GoesOnWhenMemoryIsBack) {
+  learn();
+  ASSERT_FALSE(HasFatalFailure());
+  at_positions(allocations_, 300, [&](std::int64_t at, bool) {
+    FaultySqlite::memory().begin(at, true);
+    auto store = SqliteStore::open(place());
+    if (!store) return;
+    for (const StoreBatch& batch : batches_) {
+      Result<void> written = (*store)->write(batch, Durability::synced);
+      if (!written) {
+        FaultySqlite::memory().end();
+        written = (*store)->write(batch, Durability::synced);
+      }
+      ASSERT_TRUE(written) << written.error().text();
+    }
+    FaultySqlite::memory().end();
+    const auto now = read_everything(**store, jobs);
+    EXPECT_TRUE(now && *now == after_.back());
+  });
 }
 
 }  // namespace
