@@ -1,0 +1,113 @@
+#include "cli/slurm/slurm_hooks.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "base/format.hpp"
+#include "cli/daemon/claim_client.hpp"
+
+namespace cleave::cli {
+
+namespace {
+
+std::string with_node(std::string text, const std::string& node) {
+  for (std::size_t at = text.find("%n"); at != std::string::npos;
+       at = text.find("%n", at + node.size()))
+    text.replace(at, 2, node);
+  return text;
+}
+
+std::filesystem::path note_path(const HookOptions& options, const HookJob& job) {
+  return std::filesystem::path(options.folder) / note_name(job.node, job.number);
+}
+
+}  // namespace
+
+void add_hook_options(CommandLine& command, HookOptions& options) {
+  command.add_option("--socket", options.socket,
+                     "Where the node's daemon listens; %n is the node's name. By default where "
+                     "other commands look for it");
+  command
+      .add_option("--notes", options.folder,
+                  "Folder in which the prolog leaves for the tasks what they are to see")
+      ->default_str("/run/cleave/slurm");
+}
+
+HookOptions on_node(HookOptions options, const std::string& node) {
+  options.socket = with_node(std::move(options.socket), node);
+  options.folder = with_node(std::move(options.folder), node);
+  return options;
+}
+
+Result<HookJob> hook_job() {
+  return read_hook_job([](const char* name) { return std::getenv(name); });
+}
+
+Result<std::string> ask_slurm(const std::vector<std::string>& command) {
+  return run_tool(SlurmReach{}, command);
+}
+
+Result<SlurmJob> look_up_job(std::int64_t job) {
+  const std::string mark = fmt::format("cleave-{}-{}", job, ::getpid());
+  const auto said = ask_slurm({"squeue", "-h", "-r", "-j", fmt::format("{}", job), "-t", "all",
+                               "-O", squeue_columns(mark)});
+  if (!said) return std::unexpected(said.error());
+  const auto read = parse_squeue(*said, mark);
+  if (!read) return std::unexpected(read.error());
+  for (const SlurmJob& each : read->jobs)
+    if (each.number == job) return each;
+  return fail(ErrorKind::infeasible, "squeue", fmt::format("Slurm does not have job {}", job));
+}
+
+Result<void> write_note(const HookOptions& options, const HookJob& job, const HookNote& note) {
+  std::error_code ignored;
+  std::filesystem::create_directories(options.folder, ignored);
+  const std::filesystem::path path = note_path(options, job);
+  const std::string fresh = fmt::format("{}.{}.new", path.string(), ::getpid());
+  std::ofstream file(fresh, std::ios::binary | std::ios::trunc);
+  file << note_text(note);
+  file.close();
+  ::chmod(fresh.c_str(), 0644);
+  if (file && ::rename(fresh.c_str(), path.c_str()) == 0) return {};
+  ::unlink(fresh.c_str());
+  return fail(ErrorKind::infeasible, path.string(), "the note for the tasks cannot be written",
+              "can root write there?");
+}
+
+HookNote read_note(const HookOptions& options, const HookJob& job) {
+  std::ifstream file(note_path(options, job), std::ios::binary);
+  std::stringstream text;
+  text << file.rdbuf();
+  return parse_note(text.str());
+}
+
+void remove_note(const HookOptions& options, const HookJob& job) {
+  std::error_code ignored;
+  std::filesystem::remove(note_path(options, job), ignored);
+}
+
+Result<std::size_t> release_left_over(ApiClient& daemon, const std::string& node) {
+  const auto claims = list_claims(daemon);
+  if (!claims) return std::unexpected(claims.error());
+  std::vector<std::string> keys;
+  for (const ApiClaim& each : *claims) keys.push_back(each.key);
+  const auto said = ask_slurm({"squeue", "-h", "-r", "-w", node, "-O", "JobID"});
+  if (!said) return std::unexpected(said.error());
+  const std::vector<std::string> left = claims_left_over(keys, parse_job_numbers(*said));
+  for (const std::string& key : left)
+    if (const auto released = release_claim(daemon, key, {}); !released)
+      return std::unexpected(released.error());
+  return left.size();
+}
+
+Result<int> never_failing(const char* hook, const Result<void>& done) {
+  if (!done) fmt::print(stderr, "cleave slurm {}: {}\n", hook, done.error().text());
+  return 0;
+}
+
+}  // namespace cleave::cli

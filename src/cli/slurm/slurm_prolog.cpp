@@ -1,0 +1,126 @@
+// `cleave slurm prolog`: before a job's first step on a node, its instances are made there. It
+// never fails, since a failing prolog drains its node. Where there is no room, because the counts
+// that Slurm went by were a moment old, a batch job waits again, and an interactive one, which
+// Slurm cannot requeue, is told why and ends.
+
+#include <thread>
+
+#include "base/format.hpp"
+#include "cli/daemon/claim_client.hpp"
+#include "cli/slurm/slurm_commands.hpp"
+#include "cli/slurm/slurm_hooks.hpp"
+
+namespace cleave::cli {
+
+namespace {
+
+using std::chrono::seconds;
+
+/// For processes of an earlier run, which Slurm is ending.
+constexpr seconds left_over_patience{20};
+
+/// Whether it was submitted by sbatch; others are not requeued.
+bool is_batch(std::int64_t job) {
+  const auto said = ask_slurm({"squeue", "-h", "-j", fmt::format("{}", job), "-O", "BatchFlag"});
+  if (!said) return false;
+  const auto flags = parse_job_numbers(*said);
+  return !flags.empty() && flags.front() > 0;  // it grows with each time that it is put back
+}
+
+/// While slurmctld is being started again nobody can be told. Whether the job waits again.
+bool put_back(std::int64_t job) {
+  for (int attempt = 0; attempt < 60; ++attempt) {
+    if (ask_slurm({"scontrol", "requeue", fmt::format("{}", job)})) return true;
+    const auto found = look_up_job(job);
+    if (found && found->state != SlurmJobState::running) return true;
+    std::this_thread::sleep_for(seconds(1));
+  }
+  return false;
+}
+
+/// What becomes of a job that has no instance.
+void turn_away(const HookJob& hook, bool requeue, const std::string& why) {
+  const std::string job = fmt::format("{}", hook.number);
+  const std::string said = comment_text(fmt::format("cleave on {}: {}", hook.node, why));
+  (void)ask_slurm({"scontrol", "update", "JobId=" + job, "AdminComment=" + said});
+  if (requeue && put_back(hook.number)) return;
+  (void)ask_slurm({"scontrol", "notify", job, said});
+  (void)ask_slurm({"scancel", job});
+}
+
+Result<ApiClaim> claim_for(ApiClient& daemon, const HookJob& hook, const ClaimOrder& order,
+                           seconds room) {
+  const std::string key = slurm_claim_key(hook.number);
+  const auto first = make_claim(daemon, key, order, {});
+  if (!first && first.error().place == "differs") {
+    // The job ran here before, at another place, and its epilog never did.
+    (void)release_claim(daemon, key, left_over_patience);
+    return make_claim(daemon, key, order, {.room = room});
+  }
+  if (first || !(may_have_room_later(first.error()) || daemon.unreachable())) return first;
+  // Jobs that have ended without their epilog may be what has the room.
+  (void)release_left_over(daemon, hook.node);
+  return make_claim(daemon, key, order, {.room = room});
+}
+
+/// While slurmctld or munge is being started again nothing can be asked, and a job without its
+/// instance would fail: so this waits.
+Result<SlurmJob> look_up_patiently(std::int64_t number, seconds patience) {
+  const auto until = std::chrono::steady_clock::now() + patience;
+  while (true) {
+    auto job = look_up_job(number);
+    if (job || std::chrono::steady_clock::now() >= until) return job;
+    // Where squeue answers again, it knows better now, or Slurm does not have the job.
+    if (ask_slurm({"squeue", "-h", "-o", "%i", "-n", "none"})) return look_up_job(number);
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  }
+}
+
+Result<void> begin(const HookOptions& given) {
+  const auto hook = hook_job();
+  if (!hook) return std::unexpected(hook.error());
+  const HookOptions options = on_node(given, hook->node);
+  remove_note(options, *hook);
+  const auto job = look_up_patiently(hook->number, seconds(options.wait_s));
+  if (!job) {
+    (void)write_note(options, *hook, {{}, job.error().text()});
+    return std::unexpected(job.error());
+  }
+  const ClaimOrder order = claim_order_of(*job, *hook);
+  if (order.asks.empty()) return {};
+  const bool requeue = job->requeueable && is_batch(hook->number);
+  auto daemon = open_daemon(options);
+  if (!daemon) return std::unexpected(daemon.error());
+  const auto claim =
+      claim_for(*daemon, *hook, order, seconds(requeue ? options.batch_wait_s : options.wait_s));
+  if (claim) return write_note(options, *hook, {claim->environment.visible_devices, {}});
+  (void)write_note(options, *hook, {{}, claim.error().text()});
+  turn_away(*hook, requeue, claim.error().text());
+  return std::unexpected(claim.error());
+}
+
+Result<int> prolog(const HookOptions& given) {
+  return never_failing("prolog", begin(given));
+}
+
+}  // namespace
+
+void add_slurm_prolog(CommandLine& group, Run& run) {
+  const auto [command, options] = add_command(
+      group, run, "prolog",
+      "For Slurm's Prolog on a node: make the instances of a job. Its exit code is always 0",
+      "cleave slurm prolog", prolog);
+  add_hook_options(*command, options);
+  command
+      ->add_option("--wait", options.wait_s,
+                   "Seconds that an interactive job waits for room before it ends")
+      ->default_str("60")
+      ->check(whole_number(0));
+  command
+      ->add_option("--batch-wait", options.batch_wait_s,
+                   "Seconds that a batch job waits for room before it is requeued")
+      ->default_str("5")
+      ->check(whole_number(0));
+}
+
+}  // namespace cleave::cli

@@ -1,0 +1,98 @@
+#include "slurm/node_view.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <map>
+#include <set>
+
+#include "base/text.hpp"
+
+namespace cleave {
+
+std::optional<std::int64_t> SlurmClaim::job() const {
+  constexpr std::string_view front = "slurm:";
+  if (!key.starts_with(front)) return std::nullopt;
+  const std::string_view rest = std::string_view(key).substr(front.size());
+  return parse_integer(rest.substr(0, rest.find('.')));
+}
+
+StateId NodeView::occupied(std::size_t gpu) const {
+  const ReportedGpu& of = report->gpus[gpu];
+  PlacementSet all = of.walls;
+  for (const SlurmClaim& claim : report->claims)
+    if (claim.gpu == gpu) all.insert(claim.placement);
+  return of.graph->find(all);
+}
+
+GresCounts NodeView::counted() const {
+  if (report == nullptr) return slurm->used;
+  GresCounts counts = claimed;
+  for (const auto& [profile, count] : coming) counts[profile] += count;
+  for (auto& [profile, count] : counts) count = std::min(count, count_of(slurm->used, profile));
+  return counts;
+}
+
+namespace {
+
+void add(const GresCounts& more, GresCounts& counts) {
+  for (const auto& [profile, count] : more) counts[profile] += count;
+}
+
+void add_claims(NodeView& view) {
+  std::set<std::int64_t> claiming;
+  for (const SlurmClaim& claim : view.report->claims) {
+    const Geometry& geometry = view.report->gpus[claim.gpu].graph->geometry();
+    ++view.claimed[std::string(geometry[claim.placement].profile->name)];
+    if (const auto job = claim.job()) claiming.insert(*job);
+  }
+  for (const SlurmJob* job : view.started)
+    if (!claiming.contains(job->number)) view.unclaimed.push_back(job);
+}
+
+}  // namespace
+
+std::vector<NodeView> views_of(const SlurmSight& sight) {
+  std::vector<NodeView> views;
+  std::map<std::string_view, std::size_t> places;
+  for (const SlurmNode& node : sight.nodes) {
+    places.emplace(node.name, views.size());
+    views.push_back({&node, nullptr, {}, {}, {}, {}});
+  }
+  for (const NodeReport& report : sight.reports)
+    if (const auto at = places.find(report.node); at != places.end())
+      views[at->second].report = &report;
+  for (const SlurmJob& job : sight.jobs) {
+    if (job.state != SlurmJobState::running || job.asks.empty()) continue;
+    for (const std::string& node : nodes_of_list(job.runs_on))
+      if (const auto at = places.find(node); at != places.end())
+        views[at->second].started.push_back(&job);
+  }
+  for (NodeView& view : views) {
+    if (view.report != nullptr)
+      add_claims(view);
+    else
+      view.unclaimed = view.started;
+    for (const SlurmJob* job : view.unclaimed) add(job->asks, view.coming);
+  }
+  return views;
+}
+
+bool waits_after_restart(const SlurmJob& job, Instant now) {
+  constexpr Duration longest = std::chrono::minutes(10);
+  return job.state == SlurmJobState::pending && job.restarts > 0 && sum_of(job.asks) > 0 &&
+         job.starts && *job.starts > now && *job.starts < now + longest &&
+         job.reason == "BeginTime";
+}
+
+std::vector<const SlurmJob*> waiting_in_order(const std::vector<SlurmJob>& jobs) {
+  std::vector<const SlurmJob*> waiting;
+  for (const SlurmJob& job : jobs)
+    if (job.state == SlurmJobState::pending && job.priority > 0 && sum_of(job.asks) > 0)
+      waiting.push_back(&job);
+  std::ranges::sort(waiting, [](const SlurmJob* a, const SlurmJob* b) {
+    return a->priority != b->priority ? a->priority > b->priority : a->number < b->number;
+  });
+  return waiting;
+}
+
+}  // namespace cleave

@@ -1,0 +1,47 @@
+#pragma once
+// Where a released job is to have its instances, as a word at the end of the job's comment: the
+// prolog reads it, and a controller that takes over does.
+//
+//     cleave:1764205000:n1=0@4,0@6;n2=1@0            released then, at these GPUs and starts
+//     cleave:1764205000:n1=0@4:was=n[1-3]            and had asked for these nodes itself
+//
+// The submit plugin takes such words from users' own comments.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/time.hpp"
+
+namespace cleave {
+
+/// One instance: the GPU as its node's daemon numbers it, and the start in memory slices.
+struct MarkedPlace {
+  std::int64_t gpu = 0, start = 0;
+  friend bool operator==(const MarkedPlace&, const MarkedPlace&) = default;
+};
+
+/// Those on one node.
+struct MarkedNode {
+  std::string node;
+  std::vector<MarkedPlace> places;
+  friend bool operator==(const MarkedNode&, const MarkedNode&) = default;
+};
+
+/// The mark of a job.
+struct PlaceMark {
+  Instant released;
+  std::vector<MarkedNode> nodes;
+  std::string was;  // nodes that the user had asked for
+  friend bool operator==(const PlaceMark&, const PlaceMark&) = default;
+};
+
+/// The mark at the end of a comment; nullopt where there is none.
+[[nodiscard]] std::optional<PlaceMark> parse_mark(std::string_view comment);
+/// The comment with this mark in the place of any other.
+[[nodiscard]] std::string marked(std::string_view comment, const PlaceMark& mark);
+/// The comment as its user wrote it.
+[[nodiscard]] std::string unmarked(std::string_view comment);
+
+}  // namespace cleave

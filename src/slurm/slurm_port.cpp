@@ -1,0 +1,92 @@
+#include "slurm/slurm_port.hpp"
+
+#include <set>
+
+namespace cleave {
+
+namespace {
+
+/// Does one thing, and notes how that went.
+class Doer {
+ public:
+  Doer(ControllerRound& round, const std::function<bool()>& may_act)
+      : round_(&round), may_act_(&may_act) {}
+
+  bool operator()(const std::function<Result<void>()>& act) {
+    if (!(*may_act_)()) {
+      if (!stopped_) round_->trouble.push_back("another controller has the lease");
+      stopped_ = true;
+      return false;
+    }
+    const Result<void> done = act();
+    if (done)
+      ++round_->done;
+    else
+      round_->trouble.push_back(done.error().text());
+    return done.has_value();
+  }
+
+ private:
+  ControllerRound* round_;
+  const std::function<bool()>* may_act_;
+  bool stopped_ = false;
+};
+
+/// A job is only released where its node's count has risen.
+void carry_out(SlurmPort& port, ControllerRound& round, Doer& act) {
+  std::set<std::string> failed;
+  for (const GatedJob& job : round.cluster.gated) act([&] { return port.gate(job); });
+  for (const NodeUpdate& update : round.cluster.updates)
+    if (!act([&] { return port.set_counts(update); })) failed.insert(update.node);
+  for (const ReleasedJob& job : round.cluster.released) {
+    bool ready = true;
+    for (const std::string& node : nodes_of_list(job.nodes))
+      ready = ready && !failed.contains(node);
+    if (ready) act([&] { return port.release(job); });
+  }
+}
+
+/// A site without accounting has nobody to ask.
+void tell_lost_ends(SlurmPort& port, const SlurmSight& sight, Instant now, ControllerRound& round,
+                    Doer& act) {
+  const auto jobs = may_have_ended(sight, now);
+  if (jobs.empty()) return;
+  const auto ends = port.ends(jobs);
+  if (!ends) return;
+  for (const AccountedEnd& end : lost_ends(jobs, *ends))
+    if (act([&] { return port.mark_ended(end); })) round.ended.push_back(end);
+}
+
+}  // namespace
+
+Result<ControllerRound> run_round(SlurmPort& port, const ControllerSettings& settings,
+                                  CountLaws& laws, Instant now,
+                                  const std::function<bool()>& may_act) {
+  ControllerRound round;
+  Doer act(round, may_act);
+  // In node mode a second look follows where counts fell, so that what rises may rise at once.
+  for (int look = 0; look < 2; ++look) {
+    const auto sight = port.look();
+    if (!sight) return std::unexpected(sight.error());
+    const std::vector<NodeView> views = views_of(*sight);
+    if (look == 0) tell_lost_ends(port, *sight, now, round, act);
+    if (settings.mode == SlurmMode::cluster) {
+      auto decided = cluster_round(views, sight->jobs, now, settings.cluster);
+      if (!decided) return std::unexpected(decided.error());
+      round.cluster = std::move(*decided);
+      carry_out(port, round, act);
+      return round;
+    }
+    round.counts = count_round(views, waiting_in_order(sight->jobs), now, settings.counts, laws);
+    for (const std::int64_t job : round.counts.hurried) act([&] { return port.hurry(job); });
+    bool lowered = false;
+    for (const NodeUpdate& update : round.counts.updates) {
+      act([&] { return port.set_counts(update); });
+      lowered = lowered || update.lowers;
+    }
+    if (!lowered) break;
+  }
+  return round;
+}
+
+}  // namespace cleave

@@ -1,0 +1,97 @@
+"""Jobs through the deaths of daemons, with hooks and controller together, in both modes.
+
+    python3 kills_test.py BIN --mode node --jobs 20 --kills 10 --seed 1        77: skipped
+
+CLEAVE_LONG=1: 300 jobs and 200 kills in each mode.
+"""
+
+import argparse
+import os
+import random
+import sys
+import time
+
+from runs import devices_in_use, read_runs, script, shared, twice
+from slurm_cluster import Cluster, USERS, until, why_not
+
+PROFILES = ["1g.5gb:1", "1g.5gb:2", "2g.10gb:1", "3g.20gb", "7g.40gb"]
+SAVED = 6  # seconds after which slurmctld has saved a job that it accepted
+
+
+AT_ONCE = 30  # jobs that are submitted before kills go on
+
+
+def submit(cluster, draw, folder, count):
+    jobs = [cluster.sbatch(script(folder, draw.randint(2, 8)), "-t", "2",
+                           "--gres=mig:" + draw.choice(PROFILES), user=draw.choice(USERS))
+            for _ in range(count)]
+    time.sleep(SAVED)
+    return jobs
+
+
+def through_kills(cluster, draw, count, kills):
+    """Numbers of the jobs, and what the observer saw doubly used."""
+    folder = cluster.path("runs")
+    os.mkdir(folder)
+    os.chmod(folder, 0o777)
+    jobs, double = [], []
+    rounds = -(-count // AT_ONCE)
+    for part in range(rounds):
+        jobs += submit(cluster, draw, folder, min(AT_ONCE, count - len(jobs)))
+        for _ in range(kills * (part + 1) // rounds - kills * part // rounds):
+            name = draw.choice(cluster.daemons())
+            print("kill %s at %.1f" % (name, time.time()), flush=True)
+            cluster.kill(name)
+            time.sleep(draw.uniform(0.2, 1.5))
+            cluster.start_again(name)
+            double += [use for use, by in devices_in_use(cluster.folder).items() if len(by) > 1]
+            time.sleep(draw.uniform(0.2, 1.5))
+    return jobs, double
+
+
+def left(cluster):
+    return cluster.run(["squeue", "-h", "-o", "%i %T %r %N"])
+
+
+def check(cluster, jobs, double):
+    until(lambda: left(cluster).returncode == 0 and not left(cluster).stdout,
+          lambda: "jobs: %s" % left(cluster).stdout, 150, 1)
+    runs = {job: read_runs(cluster.path("runs"), job) for job in jobs}
+    lost = [(job, cluster.state(job)) for job in jobs
+            if cluster.state(job) != "COMPLETED" or not any(run.end for run in runs[job])]
+    again = [job for job in jobs if twice(runs[job])]
+    both = shared([run for those in runs.values() for run in those])
+    until(lambda: all(cluster.instance_count(node) == 0 for node in cluster.nodes),
+          "all instances to go, as the simulated driver has them", 40)
+    drained = cluster.drained()
+    print("jobs %d lost %s twice %s doubly used %s %s drained %s begun again %d" % (
+        len(jobs), lost, again, double, both, drained,
+        sum(len(those) > 1 for those in runs.values())), flush=True)
+    for job in again:
+        print("job %d: %s" % (job, "; ".join(
+            "%s from %.1f to %s" % (run.node, run.begin, run.end) for run in runs[job])))
+    assert not (lost or again or double or both or drained), cluster.run(
+        ["sinfo", "-h", "-N", "-o", "%n %t %E"]).stdout
+
+
+def main():
+    long = os.environ.get("CLEAVE_LONG", "") not in ("", "0")
+    parser = argparse.ArgumentParser()
+    parser.add_argument("binaries")
+    parser.add_argument("--mode", choices=["node", "cluster"])
+    parser.add_argument("--jobs", type=int, default=300 if long else 20)
+    parser.add_argument("--kills", type=int, default=200 if long else 10)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    if why_not():
+        print("skipped: " + why_not())
+        return 77
+    for mode in [options.mode] if options.mode else ["node", "cluster"]:
+        with Cluster(options.binaries, mode=mode) as cluster:
+            check(cluster, *through_kills(cluster, random.Random(options.seed), options.jobs,
+                                          options.kills))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

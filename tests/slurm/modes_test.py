@@ -1,0 +1,170 @@
+"""Hooks and controller together on a real Slurm, in both modes: counts, limits, requeueing, shares.
+
+    python3 modes_test.py BIN [node|cluster] [TEST]        77: skipped, with the reason
+"""
+
+import os
+import random
+import subprocess
+import sys
+import time
+
+from runs import read_runs, script
+from slurm_cluster import Cluster, USERS, run_tests, until, why_not
+
+# Shares and limits are what a site writes for itself.
+SITE = """PriorityType=priority/multifactor
+PriorityWeightFairshare=100000
+PriorityFlags=ACCRUE_ALWAYS
+PriorityDecayHalfLife=1-0
+PriorityCalcPeriod=1
+AccountingStorageEnforce=limits"""
+
+MODES = ("node", "cluster")
+
+
+def runs_folder(cluster):
+    folder = cluster.path("runs")
+    os.makedirs(folder, exist_ok=True)
+    os.chmod(folder, 0o777)
+    return folder
+
+
+def held(cluster):
+    return sum(len(cluster.claims(node)) for node in cluster.nodes)
+
+
+def test_counts_are_never_more_than_is_possible(cluster):
+    draw = random.Random(4)
+    cluster.start_observer()
+    jobs = []
+    for i in range(40):
+        profile = draw.choice(["1g.5gb:1", "1g.5gb:2", "2g.10gb:1", "3g.20gb", "7g.40gb"])
+        jobs.append(cluster.sbatch(script(runs_folder(cluster), draw.randint(2, 6)), "-t", "2",
+                                   "--gres=mig:" + profile, user=USERS[i % 2]))
+        time.sleep(0.3)
+    until(lambda: all(cluster.state(job) == "COMPLETED" for job in jobs), "the jobs", 120, 1)
+    told = cluster.end_observer()
+    assert told["judged"] > 30 and told["most"] > 0, told
+    assert not told["more_than_possible"], told
+
+
+def test_a_user_puts_a_job_back(cluster):
+    job = cluster.sbatch(script(runs_folder(cluster), 8), "--gres=mig:2g.10gb:1", "-t", "2")
+    until(lambda: read_runs(runs_folder(cluster), job), "its begin", 30)
+    done = cluster.run(["scontrol", "requeue", str(job)], user=USERS[0])
+    assert done.returncode == 0, done.stderr
+    # Slurm alone would let it wait for two minutes.
+    until(lambda: len(read_runs(runs_folder(cluster), job)) == 2, "its second begin", 45)
+    cluster.wait_state(job, "COMPLETED")
+    assert [run.end is not None for run in read_runs(runs_folder(cluster), job)] == [False, True]
+
+
+def test_time_limits_end_jobs(cluster):
+    job = cluster.sbatch("sleep 300", "--gres=mig:7g.40gb", "-t", "1")
+    cluster.wait_state(job, "TIMEOUT", seconds=120)
+    until(lambda: held(cluster) == 0, "its instance to be given back", 30)
+
+
+def test_memory_is_asked_for_by_an_option(cluster):
+    """By the plugin for SPANK: the smallest instance with as much."""
+    if not os.path.exists(cluster.plugin()):
+        print("skipped: no plugin for SPANK was built, since libslurm-dev is not installed")
+        return
+    show = "echo devices=$CUDA_VISIBLE_DEVICES"
+    job = cluster.sbatch(show, "--mig-memory=9G", "-t", "2")
+    cluster.wait_state(job, "COMPLETED")
+    assert "mig:1g.10gb:1" in cluster.column(job, "tres-per-node"), cluster.column(
+        job, "tres-per-node")
+    assert "devices=MIG-" in cluster.out(job), cluster.out(job)
+    ran = cluster.run(["srun", "--mig-memory=4000M", "-t", "2", "sh", "-c",
+                       show + "; squeue -h -j $SLURM_JOB_ID -O tres-per-node:99"], user=USERS[1])
+    assert "devices=MIG-" in ran.stdout and "mig:1g.5gb:1" in ran.stdout, ran.stdout + ran.stderr
+    for wrong in ("900G", "much"):
+        refused = cluster.run(["sbatch", "--mig-memory=" + wrong, "--wrap", "true"], user=USERS[0])
+        assert refused.returncode != 0 and "mig-memory" in refused.stderr, refused.stderr
+    plain = cluster.sbatch("true", "-t", "2")
+    cluster.wait_state(plain, "COMPLETED")
+
+
+def usage(cluster, user):
+    said = cluster.run(["sshare", "-h", "-P", "-n", "-A", "lab", "-u", user, "-o",
+                        "User,RawUsage"]).stdout
+    return max([int(line.split("|")[1]) for line in said.splitlines()
+                if line.startswith(user + "|")] + [0])
+
+
+def test_instances_count_in_fair_share_by_size(cluster):
+    """Billing weights of the whole GPU and of a seventh; whose use is less begins first."""
+    before = {user: usage(cluster, user) for user in USERS}
+    large = cluster.sbatch("sleep 20", "--gres=mig:7g.40gb", "-t", "2", user=USERS[0])
+    small = cluster.sbatch("sleep 20", "--gres=mig:1g.5gb", "-t", "2", user=USERS[1])
+    for job in (large, small):
+        cluster.wait_state(job, "COMPLETED")
+    used = until(lambda: [grown for grown in [[usage(cluster, user) - before[user]
+                                               for user in USERS]] if min(grown) > 0],
+                 lambda: "shares: %s" % [usage(cluster, user) for user in USERS], 90, 1)[0]
+    assert 4 < used[0] / used[1] < 11, used
+    said = cluster.run(["sacct", "-n", "-X", "-P", "-j", str(large), "-o", "AllocTRES"]).stdout
+    assert "gres/mig:7g.40gb=1" in said, said
+    # All GPUs are busy; then the user with less use goes first, though submitted later.
+    fill = [cluster.sbatch("sleep 12", "--gres=mig:7g.40gb", "-t", "2", user=USERS[0])
+            for _ in range(12)]
+    until(lambda: all(cluster.state(job) == "RUNNING" for job in fill), "full GPUs", 40)
+    later = [cluster.sbatch(script(runs_folder(cluster), 2), "--gres=mig:7g.40gb:4", "-t", "2",
+                            "-w", cluster.nodes[0], user=user) for user in USERS]
+    for job in fill + later:
+        cluster.wait_state(job, "COMPLETED", seconds=90)
+    begins = [read_runs(runs_folder(cluster), job)[0].begin for job in later]
+    assert begins[1] < begins[0], begins
+
+
+def test_limits_of_an_account_hold(cluster):
+    """Slurm's own limits, by the names of profiles. In cluster mode a job that a limit holds back
+    goes behind the gate again, and begins when the limit lets it."""
+    cluster.run(["sacctmgr", "-i", "modify", "user", USERS[1], "set",
+                 "GrpTRES=gres/mig:3g.20gb=1"])
+    time.sleep(2)
+    try:
+        both = [cluster.sbatch(script(runs_folder(cluster), 6), "--gres=mig:3g.20gb", "-t", "2",
+                               user=USERS[1]) for _ in range(2)]
+        for job in both:
+            cluster.wait_state(job, "COMPLETED", seconds=90)
+        first, second = sorted((read_runs(runs_folder(cluster), job)[0] for job in both),
+                               key=lambda run: run.begin)
+        assert first.end <= second.begin, (first.end, second.begin)
+    finally:
+        cluster.run(["sacctmgr", "-i", "modify", "user", USERS[1], "set",
+                     "GrpTRES=gres/mig:3g.20gb=-1"])
+
+
+TESTS = [each for name, each in sorted(globals().items()) if name.startswith("test_")]
+
+
+def run_mode(binaries, mode, wanted):
+    """Says what failed, and returns how much."""
+    with Cluster(binaries, mode=mode, extra=SITE,
+                 controller=["--period", "0.3", "--patience", "8"]) as cluster:
+        failed = run_tests(cluster, TESTS, wanted, ", %s mode" % mode)
+        assert not cluster.drained(), cluster.node_states()
+        if failed:
+            cluster.show_logs()
+    return failed
+
+
+def main():
+    if why_not():
+        print("skipped: " + why_not())
+        return 77
+    wanted = sys.argv[-1] if sys.argv[-1].startswith("test_") else ""
+    modes = [mode for mode in MODES if mode in sys.argv[2:]]
+    if len(modes) == 1:
+        return 1 if run_mode(sys.argv[1], modes[0], wanted) else 0
+    # Side by side, each on a cluster of its own: they mostly wait.
+    both = [subprocess.Popen([sys.executable, __file__, sys.argv[1], mode] + [wanted] * bool(wanted))
+            for mode in MODES]
+    return max([each.wait() for each in both])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
