@@ -1,0 +1,217 @@
+"""Pods of a real Kubernetes on simulated GPUs, with instances where their claims say.
+
+    python3 cluster_test.py BIN              exit code 77: skipped, with the reason
+"""
+
+import json
+import os
+import random
+import signal
+import sys
+import time
+
+from kube_cluster import Cluster, build_servers, until
+
+QUIET = 60
+
+
+def name_of(device):
+    """The name that the driver gives a place of the daemon's."""
+    profile = device["profile"].replace("-", "-without-").replace(".", "-").replace("+", "-")
+    return "gpu%s-%s-%d" % (device["gpu_uuid"].replace("GPU-", "").replace("-", ""), profile,
+                            device["start"])
+
+
+def places(cluster):
+    """By UID of a claim the devices that a daemon holds for it."""
+    held = {}
+    for node in cluster.nodes:
+        for claim in node.claims():
+            if claim["key"].startswith("kube:") and claim["state"] == "held":
+                held[claim["key"][5:]] = sorted(name_of(each) for each in claim["instances"])
+    return held
+
+
+def allocated(claim):
+    allocation = claim.get("status", {}).get("allocation")
+    results = allocation["devices"]["results"] if allocation else []
+    return sorted(each["device"] for each in results)
+
+
+def check(cluster):
+    """Each running pod has its instance where its claim says; no slice is used twice."""
+    held = places(cluster)
+    claims = {each["metadata"]["name"]: each for each in cluster.all_claims()}
+    running = 0
+    for pod in cluster.pods():
+        if pod["status"].get("phase") != "Running" or "deletionTimestamp" in pod["metadata"]:
+            continue
+        running += 1
+        for each in pod["status"].get("resourceClaimStatuses", []):
+            claim = claims[each["resourceClaimName"]]
+            assert held.get(claim["metadata"]["uid"]) == allocated(claim), (pod["metadata"]["name"],
+                                                                           claim, held)
+    for node in cluster.nodes:
+        for gpu in node.gpus_now():
+            used = []
+            for each in gpu["instances"]:
+                size = int(each["profile"][0]) if each["profile"][0] != "7" else 8
+                size = {3: 4}.get(size, size) if "1g.20gb" not in each["profile"] else 2
+                used += range(each["start"], each["start"] + size)
+            assert len(used) == len(set(used)), gpu["layout"]
+    return running
+
+
+def test_a_pod_has_the_first_device_of_its_profile(cluster):
+    for node in cluster.nodes:
+        first = [each["name"] for each in cluster.devices(node)
+                 if each["attributes"]["profile"]["string"] == "3g.40gb"][0]
+        name = "first-" + node.name
+        begin = time.monotonic()
+        cluster.make_pod(name, "3g.40gb", node=node)
+        until(name + " runs", 60, lambda n=name: cluster.phase(n) == "Running")
+        print("%s runs after %.0f ms" % (name, 1000 * (time.monotonic() - begin)))
+        pod = cluster.pod(name)
+        claim = pod["status"]["resourceClaimStatuses"][0]["resourceClaimName"]
+        found = [each for each in cluster.all_claims() if each["metadata"]["name"] == claim][0]
+        assert allocated(found) == [first], (allocated(found), first)
+        seen = cluster.logs(node.name + ".kubelet")
+        assert "container of %s has " % name in seen and "CUDA_VISIBLE_DEVICES=MIG-" in seen, seen
+        assert check(cluster) >= 1
+
+
+def test_an_extended_resource(cluster):
+    cluster.make_pod("extended", extended="nvidia.com/mig-1g.10gb")
+    until("the pod runs", 60, lambda: cluster.phase("extended") == "Running")
+    assert sum(len(held) for held in places(cluster).values()) == len(cluster.nodes) + 1
+
+
+def clear(cluster):
+    for pod in cluster.pods():
+        cluster.remove_pod(pod["metadata"]["name"])
+    until("all pods are gone", QUIET, lambda: not cluster.pods())
+    until("all instances are given back", QUIET,
+          lambda: not any(node.claims() for node in cluster.nodes))
+
+
+def test_pods_give_their_instances_back(cluster):
+    clear(cluster)
+    for node in cluster.nodes:
+        assert not [each for each in os.listdir(node.cdi) if each.startswith("cleave.gpu")]
+
+
+def test_more_than_fits_waits(cluster):
+    begin = time.monotonic()
+    for i in range(16):
+        cluster.make_pod("small-%d" % i, "1g.10gb")
+    until("14 pods run", 90, lambda: check(cluster) == 14)
+    print("14 pods run after %.1f s" % (time.monotonic() - begin))
+    waiting = [pod["metadata"]["name"] for pod in cluster.pods()
+               if pod["status"].get("phase") == "Pending"]
+    assert len(waiting) == 2, waiting
+    cluster.remove_pod("small-0" if "small-0" not in waiting else "small-15")
+    until("one more runs", QUIET, lambda: check(cluster) == 14)
+    clear(cluster)
+
+
+def test_the_api_server_is_killed(cluster):
+    """What runs goes on, and new pods run once it is back."""
+    for i in range(2):
+        cluster.make_pod("before-%d" % i, "1g.10gb")
+    until("pods run", QUIET, lambda: check(cluster) == 2)
+    command = cluster.processes["apiserver"].args
+    cluster.stop("apiserver", signal.SIGKILL)
+    time.sleep(1)
+    cluster.start("apiserver", command)
+    until("the API server is back", QUIET, cluster.is_serving)
+    for i in range(2):
+        cluster.make_pod("after-%d" % i, "2g.20gb")
+    until("pods run again", 90, lambda: check(cluster) == 4)
+
+
+def test_slices_are_written_again(cluster):
+    """A kubelet removes those of its node when it starts."""
+    before = {}
+    for node in cluster.nodes:
+        before[node.name] = cluster.devices(node)
+        for number in ("00", "01"):
+            cluster.ask("DELETE", "/apis/resource.k8s.io/v1/resourceslices/%s-cleave-%s"
+                        % (number, node.name))
+    for node in cluster.nodes:
+        until("slices of " + node.name, 20,
+              lambda n=node: cluster.devices(n) == before[n.name])
+    clear(cluster)
+
+
+def test_kills(cluster):
+    """Drivers and daemons are killed while pods come and go."""
+    seed = int(os.environ.get("CLEAVE_KUBE_SEED", "1"))
+    long = os.environ.get("CLEAVE_LONG") == "1"
+    chance = random.Random(seed)
+    profiles = ["1g.10gb", "1g.10gb", "2g.20gb", "3g.40gb", "1g.20gb"]
+    kills, pods = (60, 120) if long else (10, 20)
+    names, killed = [], 0
+    for i in range(pods):
+        names.append("kill-%d" % i)
+        cluster.make_pod(names[-1], chance.choice(profiles))
+        if len(names) > 6:
+            cluster.remove_pod(names.pop(chance.randrange(len(names))))
+        time.sleep(chance.random() * 0.3)
+        while killed * pods < kills * (i + 1):
+            killed += 1
+            node = chance.choice(cluster.nodes)
+            what = chance.choice(["driver", "daemon"])
+            cluster.stop("%s.%s" % (node.name, what), signal.SIGKILL)
+            time.sleep(chance.random() * 0.5)
+            node.start_driver() if what == "driver" else node.start_daemon()
+
+    def settled():
+        phases = [pod["status"].get("phase") for pod in cluster.pods()
+                  if "deletionTimestamp" not in pod["metadata"]]
+        bound = [pod for pod in cluster.pods() if pod["spec"].get("nodeName")]
+        return (len(phases) == len(names) and len(bound) == phases.count("Running")
+                and len(cluster.pods()) == len(names))
+    until("no pod is stuck", 120, settled)
+    print("%d kills: %d pods run, %d wait" % (killed, check(cluster), len(names) - check(cluster)))
+    clear(cluster)
+
+
+TESTS = [test_a_pod_has_the_first_device_of_its_profile, test_an_extended_resource,
+         test_pods_give_their_instances_back, test_more_than_fits_waits,
+         test_the_api_server_is_killed, test_slices_are_written_again, test_kills]
+
+
+def main():
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # and ends what it began
+    programs = os.path.abspath(sys.argv[1])
+    if not os.path.exists(programs + "/cleave-kube"):
+        print("skipped: cleave-kube was not built")
+        return 77
+    servers, why = build_servers(programs)
+    if not servers:
+        print("skipped: " + why)
+        return 77
+    cluster = Cluster(servers, programs)
+    failed = True
+    try:
+        cluster.begin()
+        for test in TESTS:
+            begin = time.monotonic()
+            test(cluster)
+            print("%s: %.1f s" % (test.__name__, time.monotonic() - begin), flush=True)
+        failed = False
+    finally:
+        if failed:
+            for server in ("scheduler", "manager"):
+                print("--- %s\n%s" % (server, cluster.logs(server)[-2500:]))
+            for pod in cluster.pods():
+                print("--- pod " + pod["metadata"]["name"], json.dumps(pod["status"])[:1500])
+            for node in cluster.nodes:
+                driver = node.name + ".driver"
+                print("--- %s\n%s" % (driver, cluster.logs(driver)[-3000:]))
+        cluster.end()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
