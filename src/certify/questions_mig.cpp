@@ -11,7 +11,7 @@ namespace {
 
 /// Profile numbers that are asked for: two more than the header knows.
 constexpr std::uint32_t profile_numbers = nvml::gpu_instance_profiles + 2;
-constexpr std::uint32_t list_room = 64;
+constexpr std::uint32_t placement_list_room = 64;
 constexpr const char* mig_is_off = "MIG is off";
 
 /// Placements, room and the description of a profile by its id.
@@ -23,7 +23,7 @@ void ask_profile(Asking& asking, const Subject& subject, std::uint32_t id,
       version_word<nvml::GpuInstanceProfileInfo2>(2), subject.device, id);
   const auto placements = [&](const char* name, auto function) {
     asking.list<nvml::GpuInstancePlacement>(
-        Topic::placements, name, function != nullptr, called, list_room,
+        Topic::placements, name, function != nullptr, called, placement_list_room,
         [&](nvml::GpuInstancePlacement* place, std::uint32_t* count) {
           return function(subject.device, id, place, count);
         });
@@ -112,8 +112,8 @@ void ask_inside(Asking& asking, const Subject& subject, nvml::GpuInstance instan
     const auto id = (*info)["id"].get<std::uint32_t>();
     asking.list<nvml::ComputeInstancePlacement>(
         Topic::placements, "nvmlGpuInstanceGetComputeInstancePossiblePlacements",
-        f.nvmlGpuInstanceGetComputeInstancePossiblePlacements != nullptr, about, list_room,
-        [&](nvml::ComputeInstancePlacement* place, std::uint32_t* count) {
+        f.nvmlGpuInstanceGetComputeInstancePossiblePlacements != nullptr, about,
+        placement_list_room, [&](nvml::ComputeInstancePlacement* place, std::uint32_t* count) {
           return f.nvmlGpuInstanceGetComputeInstancePossiblePlacements(instance, id, place, count);
         });
     asking.one(Topic::capacity, CLEAVE_NAMED(f, nvmlGpuInstanceGetComputeInstanceRemainingCapacity),

@@ -11,7 +11,7 @@ namespace {
 
 /// The fields of nvmlDeviceGetFieldValues that the header of API version 13 knows are below this.
 constexpr std::uint32_t fields_most = 274;
-constexpr std::uint32_t list_room = 128;
+constexpr std::uint32_t process_list_room = 128;
 
 void ask_fields(Asking& asking, const Subject& subject) {
   const nvml::EveryFunction& f = *subject.nvml;
@@ -36,8 +36,8 @@ void ask_processes(Asking& asking, const char* name,
                    nvml::Return (*function)(nvml::Device, std::uint32_t*, Process*),
                    nvml::Device gpu) {
   asking.ask(Topic::monitoring, name, function != nullptr, "", [&] {
-    std::vector<Process> processes(list_room);
-    std::uint32_t count = list_room;
+    std::vector<Process> processes(process_list_room);
+    std::uint32_t count = process_list_room;
     const nvml::Return code = function(gpu, &count, processes.data());
     return Told{code, Json{{"count", count}}};
   });

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <new>
 
+#include "nvmlsim/fence.hpp"
 #include "nvmlsim/forks.hpp"
 
 namespace cleave::sim {
@@ -64,6 +65,7 @@ nvml::Return open_session() {
     drop_retired(open);
     if (const nvml::Return opened = open_named_node(open.kept); opened != nvml::Return::success)
       return opened;
+    read_fence();
     open.node.store(open.kept.get());
   }
   ++open.users;

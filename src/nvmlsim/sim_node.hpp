@@ -22,6 +22,9 @@ namespace cleave {
 
 /// The environment variable with the directory of the node that a program sees.
 inline constexpr const char* sim_node_variable = "CLEAVE_SIM_NODE";
+/// The one with the UUIDs of all that it can reach, with commas between them; without it
+/// everything.
+inline constexpr const char* sim_devices_variable = "CLEAVE_SIM_DEVICES";
 inline constexpr int most_sim_gpus = 64;
 
 /// How GPU instances are numbered: by their place in a tree of halves of the GPU, which A100

@@ -25,8 +25,8 @@ LogItem shown_by(const char* display, LogItem item) {
   return item;
 }
 
-LogItem memory(const char* tag, const char* title, const std::optional<MemoryReading>& memory,
-               bool reserved) {
+LogItem memory_item(const char* tag, const char* title, const std::optional<MemoryReading>& memory,
+                    bool reserved) {
   const auto part = [&](std::uint64_t MemoryReading::*member) {
     return memory ? mib((*memory).*member) : Text{};
   };
@@ -65,8 +65,8 @@ LogItem mig_device(const MigReading& mig) {
        group("ecc_error_count", "ECC Errors",
              {group("volatile_count", "Volatile",
                     {leaf("sram_uncorrectable", "SRAM Uncorrectable", text(mig.uncorrected))})}),
-       memory("fb_memory_usage", "FB Memory Usage", mig.memory, true),
-       memory("bar1_memory_usage", "BAR1 Memory Usage", mig.bar1, false)});
+       memory_item("fb_memory_usage", "FB Memory Usage", mig.memory, true),
+       memory_item("bar1_memory_usage", "BAR1 Memory Usage", mig.bar1, false)});
 }
 
 LogItem mode(const char* tag, const char* title, const char* now_tag, const char* pending_tag,
@@ -235,8 +235,8 @@ LogItem gpu_log(const GpuReading& gpu) {
   for (LogItem& each : std::vector<LogItem>{
            pci(gpu), leaf("fan_speed", "Fan Speed", {}),
            shown_by("PERFORMANCE", leaf("performance_state", "Performance State", state)),
-           reasons(gpu), memory("fb_memory_usage", "FB Memory Usage", gpu.memory, true),
-           memory("bar1_memory_usage", "BAR1 Memory Usage", gpu.bar1, false),
+           reasons(gpu), memory_item("fb_memory_usage", "FB Memory Usage", gpu.memory, true),
+           memory_item("bar1_memory_usage", "BAR1 Memory Usage", gpu.bar1, false),
            shown_by("COMPUTE", leaf("compute_mode", "Compute Mode", compute_mode(gpu))),
            utilization(gpu),
            mode("ecc_mode", "ECC Mode", "current_ecc", "pending_ecc", gpu.ecc, "ECC"), errors(gpu),

@@ -13,7 +13,7 @@ namespace {
 using Number = std::uint32_t;
 
 template <class Id>
-Number number(Id id) {
+Number number_of(Id id) {
   return static_cast<Number>(id);
 }
 
@@ -70,9 +70,10 @@ DriverAnswer<std::vector<GpuProfileRow>> gpu_profile_rows(Door& door,
   for (const auto& [profile, name] : *profiles) {
     const auto free = door.remaining(GpuIndex{gpu}, profile.id);
     if (!free) return std::unexpected(free.error());
-    const auto info = ask<nvml::GpuInstanceProfileInfo>(
-        nvml.nvmlDeviceGetGpuInstanceProfileInfo, device.value_or(nullptr), number(profile.number));
-    rows.push_back({gpu, name, number(profile.id), *free, profile.most,
+    const auto info =
+        ask<nvml::GpuInstanceProfileInfo>(nvml.nvmlDeviceGetGpuInstanceProfileInfo,
+                                          device.value_or(nullptr), number_of(profile.number));
+    rows.push_back({gpu, name, number_of(profile.id), *free, profile.most,
                     static_cast<std::uint64_t>(profile.memory.value),
                     info && info->is_p2p_supported != 0, static_cast<Number>(profile.sms.value),
                     profile.engines});
@@ -87,7 +88,7 @@ DriverAnswer<std::vector<PlacementsRow>> placements_rows(Door& door, Number gpu)
   for (const auto& [profile, name] : *profiles) {
     const auto placements = door.placements(GpuIndex{gpu}, profile.id);
     if (!placements) return std::unexpected(placements.error());
-    if (!placements->empty()) rows.push_back({gpu, number(profile.id), *placements});
+    if (!placements->empty()) rows.push_back({gpu, number_of(profile.id), *placements});
   }
   return rows;
 }
@@ -95,8 +96,8 @@ DriverAnswer<std::vector<PlacementsRow>> placements_rows(Door& door, Number gpu)
 DriverAnswer<std::vector<GpuInstanceRow>> gpu_instance_rows(Door& door, Number gpu) {
   return of_each_instance<GpuInstanceRow>(
       door, gpu, [&](const NamedInstance& each, auto& rows) -> DriverAnswer<void> {
-        rows.push_back({gpu, each.of.name, number(each.of.profile.id), number(each.instance.id),
-                        each.instance.placement});
+        rows.push_back({gpu, each.of.name, number_of(each.of.profile.id),
+                        number_of(each.instance.id), each.instance.placement});
         return {};
       });
 }
@@ -109,21 +110,22 @@ DriverAnswer<std::vector<ComputeProfileRow>> compute_profile_rows(Door& door,
       door, gpu, [&](const NamedInstance& each, auto& rows) -> DriverAnswer<void> {
         const auto profiles = door.compute_profiles(GpuIndex{gpu}, each.instance.id);
         if (!profiles) return std::unexpected(profiles.error());
-        const auto instance = ask<nvml::GpuInstance>(
-            nvml.nvmlDeviceGetGpuInstanceById, device.value_or(nullptr), number(each.instance.id));
+        const auto instance =
+            ask<nvml::GpuInstance>(nvml.nvmlDeviceGetGpuInstanceById, device.value_or(nullptr),
+                                   number_of(each.instance.id));
         const auto* const whole = whole_instance_profile(*profiles, each.of.profile.slices);
         for (const DriverComputeProfile& profile : *profiles) {
           const auto free = ask<Number>(nvml.nvmlGpuInstanceGetComputeInstanceRemainingCapacity,
-                                        instance.value_or(nullptr), number(profile.id));
+                                        instance.value_or(nullptr), number_of(profile.id));
           const auto info =
               ask<nvml::ComputeInstanceProfileInfo>(
                   nvml.nvmlGpuInstanceGetComputeInstanceProfileInfo, instance.value_or(nullptr),
-                  number(profile.number), nvml::engines_shared)
+                  number_of(profile.number), nvml::engines_shared)
                   .value_or(nvml::ComputeInstanceProfileInfo{});
           const auto count = [](Number engines) { return static_cast<int>(engines); };
           rows.push_back(
-              {gpu, number(each.instance.id), compute_name(each.of, profile.slices),
-               number(profile.id), free.value_or(0), profile.most, &profile == whole,
+              {gpu, number_of(each.instance.id), compute_name(each.of, profile.slices),
+               number_of(profile.id), free.value_or(0), profile.most, &profile == whole,
                static_cast<Number>(profile.sms.value),
                Engines{count(info.shared_copy_engine_count), count(info.shared_decoder_count),
                        count(info.shared_encoder_count), count(info.shared_jpeg_count),
@@ -139,9 +141,9 @@ DriverAnswer<std::vector<ComputeInstanceRow>> compute_instance_rows(Door& door, 
         const auto computes = door.compute_instances(GpuIndex{gpu}, each.instance.id);
         if (!computes) return std::unexpected(computes.error());
         for (const LiveComputeInstance& compute : *computes)
-          rows.push_back({gpu, number(each.instance.id),
-                          compute_name(each.of, compute.placement.size), number(compute.profile),
-                          number(compute.id), compute.placement});
+          rows.push_back({gpu, number_of(each.instance.id),
+                          compute_name(each.of, compute.placement.size), number_of(compute.profile),
+                          number_of(compute.id), compute.placement});
         return {};
       });
 }

@@ -192,7 +192,7 @@ TEST(CudaPrograms, AreShownTheGpuThatWasAskedFor) {
 TEST(CudaPrograms, OneThatTakesTooLongIsStoppedWithItsChildren) {
   const auto begin = std::chrono::steady_clock::now();
   const Outcome outcome = shell(
-      fmt::format("cleave forecast run --json --seconds 0.4 -- sh -c '{} 1000 1 10 & sleep 61.25'",
+      fmt::format("cleave forecast run --json --seconds 0.4s -- sh -c '{} 1000 1 10 & sleep 61.25'",
                   program("grows")));
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
   EXPECT_EQ(outcome.exit_code, 1);

@@ -2,6 +2,8 @@
 // nothing but the C library, so that it runs in small images.
 //
 //   container_probe nvml      prints "NAME UUID" of the MIG device that CUDA_VISIBLE_DEVICES names
+//   container_probe list      prints "gpu UUID" of each GPU that NVML lists, and "mig UUID" of each
+//                             of their MIG devices; then "named mig" if the UUID after it is found
 //   container_probe report    sends a report of 100 MiB at iteration 3
 
 #include <dlfcn.h>
@@ -48,6 +50,30 @@ int by_nvml() {
                                                                                               : 1;
 }
 
+int list(const char* foreign) {
+  void* const library = ::dlopen("libnvidia-ml.so.1", RTLD_NOW);
+  if (library == nullptr) return 1;
+  if (find<int()>(library, "nvmlInit_v2")() != 0) return 1;
+  unsigned gpus = 0;
+  find<int(unsigned*)>(library, "nvmlDeviceGetCount_v2")(&gpus);
+  const auto by_index = find<int(unsigned, Device*)>(library, "nvmlDeviceGetHandleByIndex_v2");
+  const auto mig_by_index =
+      find<int(Device, unsigned, Device*)>(library, "nvmlDeviceGetMigDeviceHandleByIndex");
+  const auto uuid_of = find<int(Device, char*, unsigned)>(library, "nvmlDeviceGetUUID");
+  char uuid[96] = {};
+  Device gpu = nullptr, mig = nullptr;
+  for (unsigned i = 0; i < gpus; ++i) {
+    if (by_index(i, &gpu) != 0 || uuid_of(gpu, uuid, sizeof uuid) != 0) continue;
+    std::printf("gpu %s\n", uuid);
+    for (unsigned j = 0; j < 8; ++j)
+      if (mig_by_index(gpu, j, &mig) == 0 && uuid_of(mig, uuid, sizeof uuid) == 0)
+        std::printf("mig %s\n", uuid);
+  }
+  if (find<int(const char*, Device*)>(library, "nvmlDeviceGetHandleByUUID")(foreign, &mig) == 0)
+    std::printf("named %s\n", foreign);
+  return 0;
+}
+
 int report() {
   constexpr char line[] = R"({"iteration":3,"requested_bytes":1,"allocated_bytes":104857600})";
   const char* const path = std::getenv("CLEAVE_REPORT");
@@ -67,5 +93,6 @@ int report() {
 int main(int count, char** arguments) {
   if (count == 2 && std::strcmp(arguments[1], "nvml") == 0) return by_nvml();
   if (count == 2 && std::strcmp(arguments[1], "report") == 0) return report();
+  if (count == 3 && std::strcmp(arguments[1], "list") == 0) return list(arguments[2]);
   return 2;
 }

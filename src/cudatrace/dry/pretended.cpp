@@ -14,9 +14,9 @@ namespace cleave::cuda {
 
 namespace {
 
-constexpr std::uint64_t mebibyte = std::uint64_t{1} << 20U;
+constexpr std::uint64_t bytes_per_mebibyte = std::uint64_t{1} << 20U;
 /// As `cleave forecast model` counts it; CLEAVE_CUDA_CONTEXT in bytes says otherwise.
-constexpr std::uint64_t usual_context = 615 * mebibyte;
+constexpr std::uint64_t pretended_context = 615 * bytes_per_mebibyte;
 
 /// Where no Linux puts anything of a program by itself; nothing is mapped there, so a program that
 /// touches memory of the GPU dies of it as it would with one.
@@ -119,14 +119,14 @@ PretendedGpu read_gpu() {
                                  &given.minor, &given.sms, &mib, &given.warps_of_sm,
                                  &given.blocks_of_sm, &given.shared_of_sm, &given.shared_of_block);
   constexpr int all_fields = 9;
-  given.memory = mib * mebibyte;
+  given.memory = mib * bytes_per_mebibyte;
   return fields == all_fields ? given : gpu;
 }
 
 std::uint64_t context() {
   static const std::uint64_t bytes = [] {
     const char* const text = std::getenv("CLEAVE_CUDA_CONTEXT");
-    return text == nullptr || *text == 0 ? usual_context : std::strtoull(text, nullptr, 10);
+    return text == nullptr || *text == 0 ? pretended_context : std::strtoull(text, nullptr, 10);
   }();
   return bytes;
 }

@@ -4,6 +4,7 @@
 #include "base/format.hpp"
 #include "nvmlsim/driver_facts.hpp"
 #include "nvmlsim/exports/exported.hpp"
+#include "nvmlsim/fence.hpp"
 #include "nvmlsim/uuid.hpp"
 
 namespace cleave::nvml {
@@ -118,7 +119,7 @@ Return nvmlDeviceGetMigDeviceHandleByIndex(Device device, std::uint32_t index, D
     if (access.record().mig_enabled == 0) return not_supported;
     const GpuRecord& record = access.record();
     const Slot slot = call.node().mig_indices(gpu, record).slot_of(record, index);
-    if (!slot) return not_found;
+    if (!slot || !can_reach(record.compute_instances[*slot].uuid)) return not_found;
     call.hold(gpu, *slot);
     return put(mig, make_handle<Device>(HandleKind::mig_device, gpu,
                                         record.compute_instances[*slot].serial));

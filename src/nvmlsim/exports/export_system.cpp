@@ -9,6 +9,7 @@
 #include "base/format.hpp"
 #include "nvmlsim/driver_facts.hpp"
 #include "nvmlsim/exports/exported.hpp"
+#include "nvmlsim/fence.hpp"
 #include "nvmlsim/uuid.hpp"
 
 namespace cleave::nvml {
@@ -29,6 +30,7 @@ std::string serial_number(const Uuid& uuid) {
 Return find_mig_device(const Uuid& uuid, Device* device) {
   const Call call;
   if (call.status() != success) return call.status();
+  if (!can_reach(uuid)) return not_found;
   for (std::uint32_t gpu = 0; gpu < call.node().gpus(); ++gpu) {
     const GpuAccess access(call.node(), gpu);
     if (access.status() != success) continue;
@@ -179,7 +181,9 @@ Return nvmlDeviceGetHandleByIndex_v2(std::uint32_t index, Device* device) {
   if (call.status() != success) return call.status();
   if (index >= call.node().gpus()) return invalid_argument;
   const GpuAccess access(call.node(), index);
-  return access.status() == success ? put(device, gpu_handle(index)) : access.status();
+  if (access.status() != success) return access.status();
+  return can_reach(access.cell().uuid, access.record()) ? put(device, gpu_handle(index))
+                                                        : no_permission;
 }
 Return nvmlDeviceGetHandleByIndex(std::uint32_t index, Device* device) {
   return nvmlDeviceGetHandleByIndex_v2(index, device);

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/format.hpp"
+#include "nvmlsim/sim_node.hpp"
 #include "runner/system_file.hpp"
 
 namespace cleave {
@@ -79,7 +80,7 @@ ContainerGifts container_gifts(const fs::path& root, const std::optional<fs::pat
   const fs::path of_libraries = sim_node ? fs::path("/") : root;
   const auto cached =
       libraries_in_cache(read_system_file((of_libraries / "etc/ld.so.cache").string()));
-  if (sim_node) return {std::nullopt, simulated_driver(cached, *sim_node, library)};
+  if (sim_node) return {std::nullopt, simulated_driver(cached, *sim_node, library), true};
   return {DriverNodes::read(root), driver_libraries(cached, root)};
 }
 
@@ -89,6 +90,8 @@ Result<ContainerEdits> edits_for(const ContainerGifts& gifts, std::span<const Jo
   edits.environment.push_back(fmt::format("CUDA_VISIBLE_DEVICES={}", visible));
   if (!gifts.mounts.empty())
     edits.environment.push_back(fmt::format("LD_LIBRARY_PATH={}", libraries_in_container));
+  if (gifts.simulated)
+    edits.environment.push_back(fmt::format("{}={}", sim_devices_variable, visible));
   edits.mounts = gifts.mounts;
   if (!gifts.driver) return edits;
   auto nodes = gifts.driver->nodes_for(devices);

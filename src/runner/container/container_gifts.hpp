@@ -17,6 +17,7 @@ namespace cleave {
 struct ContainerGifts {
   std::optional<DriverNodes> driver;  // whose nodes they get; none where no driver is loaded
   std::vector<BindMount> mounts;
+  bool simulated = false;  // so that NVML has to be told what it would find no nodes of
 };
 
 /// Where the driver's libraries are in containers; images made for NVIDIA's GPUs look there.

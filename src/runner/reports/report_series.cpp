@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t most = std::int64_t{1} << 53;
 
-std::string key_of(const ReportPart& part) {
+std::string series_key(const ReportPart& part) {
   return fmt::format("{}_mib", part.name);
 }
 
@@ -56,7 +56,7 @@ Json to_json(std::span<const NumberedReport> reports) {
     one["requested_mib"] = report.requested.value;
     one["allocated_mib"] = report.allocated.value;
     for (const ReportPart& part : report_parts)
-      if (const auto size = report.*part.size) one[key_of(part)] = size->value;
+      if (const auto size = report.*part.size) one[series_key(part)] = size->value;
     list.push_back(std::move(one));
   }
   return list;
@@ -79,7 +79,7 @@ std::vector<NumberedReport> read_reports(JsonReader& in, std::string_view key) {
     each.report.requested = MiB{one.integer("requested_mib", 0, most)};
     each.report.allocated = MiB{one.integer("allocated_mib", 0, most)};
     for (const ReportPart& part : report_parts)
-      if (const auto size = one.integer_if(key_of(part), 0, most))
+      if (const auto size = one.integer_if(series_key(part), 0, most))
         each.report.*part.size = MiB{*size};
     one.done();
     reports.push_back(each);
