@@ -7,13 +7,14 @@
 #include "base/read_text.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
+#include "cli/say.hpp"
 #include "placement/admission.hpp"
 
 namespace cleave::cli {
 
 namespace {
 
-struct Options {
+struct AdmitCommandOptions {
   std::string fleet, batch, add, profiles = "all";
   bool json = false;
 };
@@ -43,7 +44,7 @@ Result<std::vector<BatchRequest>> read_batch(const std::string& path) {
 }
 
 /// The model of added GPUs as an index into the fleet's.
-Result<std::size_t> added_model(const Options& options, const FleetFile& fleet) {
+Result<std::size_t> added_model(const AdmitCommandOptions& options, const FleetFile& fleet) {
   const auto models =
       names_of(fleet.geometries, [](const Geometry& geometry) { return geometry.model().key; });
   if (options.add.empty()) {
@@ -61,7 +62,7 @@ Result<std::size_t> added_model(const Options& options, const FleetFile& fleet) 
   return static_cast<std::size_t>(found - models.begin());
 }
 
-Result<int> admit_command(const Options& options) {
+Result<int> admit_command(const AdmitCommandOptions& options) {
   const auto file = load_fleet(options.fleet, options.profiles);
   if (!file) return std::unexpected(file.error());
   const auto batch = read_batch(options.batch);
@@ -77,16 +78,16 @@ Result<int> admit_command(const Options& options) {
     return 0;
   }
   const std::string_view model = file->geometries[*added].model().key;
-  if (answer->fits) {
-    fmt::print("The batch fits on the fleet as it is, without moving anything");
-  } else if (answer->missing_gpus) {
-    fmt::print("The batch does not fit; {} more empty {} would be enough, and fewer would not",
-               *answer->missing_gpus, model);
-  } else {
-    fmt::print("The batch does not fit, and adding {} does not help: it needs another model",
-               model);
-  }
-  fmt::print(" (exact, by {}).\n", answer->exact_by);
+  const std::string said =
+      answer->fits ? "The batch fits on the fleet as it is, without moving anything"
+      : answer->missing_gpus
+          ? fmt::format(
+                "The batch does not fit; {} more empty {} would be enough, and fewer would not",
+                *answer->missing_gpus, model)
+          : fmt::format(
+                "The batch does not fit, and adding {} does not help: it needs another model",
+                model);
+  say("{} (exact, by {}).\n", said, answer->exact_by);
   return 0;
 }
 

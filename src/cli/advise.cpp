@@ -24,19 +24,19 @@ namespace {
 constexpr const char* know_by_default = "speeds=learn;times=unknown;memory=true";
 constexpr const char* may_by_default = "none";
 
-struct Options {
+struct AdviseCommandOptions {
   RunArguments run;
   HistoryArguments history;
   std::uint64_t draws = 0, threads = 0;
   std::string report;
-  Options() {
+  AdviseCommandOptions() {
     run.know = know_by_default;
     run.may = may_by_default;
   }
 };
 
 /// The options of the run, where what is predicted takes the place of what is known by default.
-RunArguments arguments_of(const Options& options) {
+RunArguments arguments_of(const AdviseCommandOptions& options) {
   RunArguments run = options.run;
   const bool predicted = !run.profiles_repository.empty() || !run.time_model.empty();
   if (run.know == know_by_default && predicted) run.know.clear();
@@ -80,7 +80,7 @@ Result<void> has_batches(const Workload& workload) {
 }
 
 /// The workload as it is, or with the first seed; or what a daemon has run.
-Result<AdviceDraw> read_first(const Options& options, const RunArguments& run,
+Result<AdviceDraw> read_first(const AdviseCommandOptions& options, const RunArguments& run,
                               AdviceQuestion& question) {
   if (options.history.source.empty()) {
     auto workload = run.read_workload(run.seed);
@@ -95,7 +95,7 @@ Result<AdviceDraw> read_first(const Options& options, const RunArguments& run,
   return AdviceDraw{run.seed, std::move(past->workload), std::move(past->ran_on)};
 }
 
-Result<AdviceQuestion> read_question(const Options& options) {
+Result<AdviceQuestion> read_question(const AdviseCommandOptions& options) {
   const RunArguments run = arguments_of(options);
   AdviceQuestion question;
   const auto fits = options.history.check(run.names_workload());
@@ -170,7 +170,7 @@ void print_text(const AdviceQuestion& question, const Advice& advice, const Work
   for (const std::string& sentence : assumptions(question, advice)) say("- {}\n", sentence);
 }
 
-Result<int> advise_command(const Options& options) {
+Result<int> advise_command(const AdviseCommandOptions& options) {
   for (const auto& free : {options.run.not_read("--report", options.report),
                            not_read_too("--report", options.report, {options.history.source})})
     if (!free) return std::unexpected(free.error());

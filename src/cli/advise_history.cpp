@@ -29,6 +29,10 @@ PastJob past_job(const ApiJob& job) {
   past.ran_on = job.ran_on;
   past.peak = job.memory;
   past.state = job.state;
+  for (const std::string_view text : split(job.awaited.value_or(""), ','))
+    if (const auto dependency = parse_dependency(text)) past.after.push_back(*dependency);
+  past.task = job.array;
+  past.at_once = job.at_once;
   return past;
 }
 

@@ -38,7 +38,7 @@ bool has_backfill(const AdviceCandidate& candidate) {
 }
 
 /// A spec, or what stands for the long name of the only fixed layout that is shown.
-std::string words_of(const AdviceCandidate& candidate) {
+std::string candidate_words(const AdviceCandidate& candidate) {
   if (candidate.layout.empty()) return candidate.spec.text;
   return fmt::format("best fixed layout{}", has_backfill(candidate) ? " with backfill" : "");
 }
@@ -71,12 +71,12 @@ std::string scheduler_line(const Advice& advice) {
   if (!conclusion.scheduler) return "No scheduler finishes the jobs in all draws.";
   const auto& candidates = advice.now.candidates;
   std::string line =
-      fmt::format("Scheduler: {}.", words_of(candidates[*conclusion.scheduler].candidate));
+      fmt::format("Scheduler: {}.", candidate_words(candidates[*conclusion.scheduler].candidate));
   // Of fixed layouts the best stands for all.
   std::vector<std::string> others;
   for (const std::size_t i : conclusion.as_good)
     if (candidates[i].candidate.role != CandidateRole::fixed_layout || i == conclusion.fixed_layout)
-      others.push_back(words_of(candidates[i].candidate));
+      others.push_back(candidate_words(candidates[i].candidate));
   if (!others.empty())
     line += fmt::format(" No longer beyond the spread: {}.", fmt::join(others, "; "));
   return line;
@@ -85,8 +85,8 @@ std::string scheduler_line(const Advice& advice) {
 std::string layout_line(const Advice& advice) {
   const Conclusion& conclusion = advice.now.conclusion;
   if (!conclusion.fixed_layout)
-    return fmt::format("Fixed layout: none of the {} that were tried finishes all jobs.",
-                       advice.layouts_tried);
+    return fmt::format("Fixed layout: none of the {} that were tried finishes all jobs{}{}.",
+                       advice.layouts_tried, advice.no_parts.empty() ? "" : ": ", advice.no_parts);
   const AdviceCandidate& best = advice.now.candidates[*conclusion.fixed_layout].candidate;
   std::string line = fmt::format("If one layout must stay: {}{}", best.layout,
                                  has_backfill(best) ? " with backfill" : "");
@@ -179,7 +179,7 @@ std::string candidates_text(const Advice& advice, DrawKind kind) {
     return [get](const Row& runs) { return time_text(median(runs, get)); };
   };
   Columns<Row> columns = {
-      {text_only, "candidate", [](const Row& runs) { return words_of(runs.candidate); }},
+      {text_only, "candidate", [](const Row& runs) { return candidate_words(runs.candidate); }},
       {text_only, "kind", [](const Row& runs) { return name(runs.candidate.role); }},
       {text_only, "turnaround", of([](const CandidateScore& s) { return s.turnaround_s; })},
       {text_only, "over whole GPUs",
@@ -217,7 +217,7 @@ std::string left_out_text(const Advice& advice) {
 
 std::string advised_at(const AdviceLevel& level) {
   const auto& best = level.conclusion.scheduler;
-  return best ? words_of(level.candidates[*best].candidate) : "-";
+  return best ? candidate_words(level.candidates[*best].candidate) : "-";
 }
 
 std::string changes_text(const Advice& advice) {

@@ -1,6 +1,8 @@
 #include "cli/assumed_range.hpp"
 
 #include <algorithm>
+#include <span>
+#include <utility>
 
 #include "base/format.hpp"
 #include "base/json.hpp"
@@ -36,26 +38,50 @@ std::vector<Assumption> assumptions_for(const ComparisonPlan& plan) {
   return assumptions;
 }
 
+namespace {
+
+/// The plan under each assumption that has workloads of its own, one after the other, as seeds of
+/// one plan: no thread waits for the last run of an assumption.
+ComparisonPlan all_in_one(const ComparisonPlan& plan, const std::vector<Assumption>& assumptions) {
+  ComparisonPlan all = plan;
+  all.seeds.clear();
+  all.workloads.clear();
+  for (const Assumption& assumption : assumptions) {
+    if (assumption.workloads.empty()) continue;
+    for (std::size_t seed = 0; seed < plan.seeds.size(); ++seed) {
+      all.seeds.push_back(plan.seeds[seed]);
+      all.workloads.push_back(assumption.workloads[assumption.workloads.size() == 1 ? 0 : seed]);
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
 Result<AssumedRange> run_range(const ComparisonPlan& plan, const RunComparison& as_it_is,
                                const std::vector<Assumption>& assumptions,
                                std::size_t most_threads) {
   AssumedRange range;
   range.counts = count_assumed(plan.workloads.front());
   if (plan.specs.size() < 2) return range;
-  const std::size_t runs = plan.seeds.size() * plan.specs.size();
-  ProgressLine progress("with other speeds", assumptions.size() * runs);
-  for (std::size_t k = 0; k < assumptions.size(); ++k) {
-    range.words.push_back(assumptions[k].words);
-    if (assumptions[k].workloads.empty()) {
+  const ComparisonPlan all = all_in_one(plan, assumptions);
+  std::vector<SeedRuns> seeds;
+  if (!all.seeds.empty()) {
+    ProgressLine progress("with other speeds", all.seeds.size() * all.specs.size());
+    auto results =
+        run_side_by_side(all, most_threads, [&](std::size_t run) { return progress.of_run(run); });
+    if (!results) return std::unexpected(results.error());
+    seeds = std::move(results->seeds);
+  }
+  std::span<const SeedRuns> rest = seeds;
+  for (const Assumption& assumption : assumptions) {
+    range.words.push_back(assumption.words);
+    if (assumption.workloads.empty()) {
       range.by_assumption.push_back(as_it_is);
       continue;
     }
-    ComparisonPlan other = plan;
-    other.workloads = assumptions[k].workloads;
-    const auto results = run_side_by_side(
-        other, most_threads, [&](std::size_t run) { return progress.of_run(k * runs + run); });
-    if (!results) return std::unexpected(results.error());
-    range.by_assumption.push_back(compare(results->seeds));
+    range.by_assumption.push_back(compare(rest.first(plan.seeds.size())));
+    rest = rest.subspan(plan.seeds.size());
   }
   return range;
 }

@@ -34,4 +34,8 @@ std::string percent_text(const Json& value) {
   return percent(value.get<double>());
 }
 
+Json ratio_json(Ratio ratio) {
+  return {{"value", ratio.value()}, {"exact", ratio.exact()}};
+}
+
 }  // namespace cleave::cli

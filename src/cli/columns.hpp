@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/json.hpp"
+#include "base/ratio.hpp"
 #include "cli/table.hpp"
 
 namespace cleave::cli {
@@ -52,6 +53,9 @@ template <class Value>
 [[nodiscard]] Json as_json(const std::optional<Value>& value) {
   return value ? as_json(*value) : Json(nullptr);
 }
+
+/// An exact fraction, with its value beside it.
+[[nodiscard]] Json ratio_json(Ratio ratio);
 
 /// One column: its key in JSON, its heading in text, and how a row gives its value. `get` is a
 /// member or a function of the row. The text is that of the value unless `cell` writes it, from the

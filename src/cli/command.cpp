@@ -13,6 +13,7 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/read_text.hpp"
+#include "base/tell.hpp"
 #include "base/terminal_text.hpp"
 #include "base/text.hpp"
 #include "cli/output_files.hpp"
@@ -242,7 +243,7 @@ int report_error(const Error& error, bool json) {
   std::string safe;
   for (const std::string_view line : split(text, '\n'))
     safe += fmt::format("{}{}", safe.empty() ? "" : "\n", visible(line));
-  fmt::print(stderr, "cleave: {}\n", safe);
+  tell("cleave: {}\n", safe);
   if (json) print(Json{{"error", error_json(error)}});
   return exit_code(error.kind);
 }

@@ -17,7 +17,7 @@ namespace cleave::cli {
 
 namespace {
 
-struct Options {
+struct GpuCommandOptions {
   std::string model, profiles = "all";
   bool json = false;
 };
@@ -167,7 +167,7 @@ Json sources_json(const GpuModel& model) {
             {"source", link.source}}}};
 }
 
-Result<int> gpu(const Options& options) {
+Result<int> gpu(const GpuCommandOptions& options) {
   if (options.model.empty()) return list_models(options.json);
   const auto chosen = choose_profiles(options.model, options.profiles);
   if (!chosen) return std::unexpected(chosen.error());

@@ -2,6 +2,7 @@
 
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "base/tell.hpp"
 #include "cli/interrupts.hpp"
 #include "cli/live/live.hpp"
 #include "cli/table.hpp"
@@ -11,7 +12,7 @@ namespace cleave::cli {
 
 namespace {
 
-struct Options : LiveOptions {
+struct GpuLayoutCommandOptions : LiveOptions {
   std::string gpu, layout;
   bool dry_run = false, adopt = false;
 };
@@ -30,8 +31,8 @@ struct Account {
   std::size_t done = 0;
 };
 
-void print_plan(const Options& options, const LiveGpu& gpu, const Geometry& geometry,
-                const LayoutChange& change) {
+void print_plan(const GpuLayoutCommandOptions& options, const LiveGpu& gpu,
+                const Geometry& geometry, const LayoutChange& change) {
   PlacementSet held, idle, foreign;
   for (const InstanceView& each : gpu.instances)
     if (each.placement) {
@@ -57,7 +58,7 @@ Json step_json(const Geometry& geometry, const LayoutStep& step) {
           {"start", geometry[step.placement].start}};
 }
 
-Json plan_json(const Options& options, const LiveGpu& gpu, const Geometry& geometry,
+Json plan_json(const GpuLayoutCommandOptions& options, const LiveGpu& gpu, const Geometry& geometry,
                const LayoutChange& change) {
   Json steps = Json::array();
   for (const LayoutStep& step : change.steps) steps.push_back(step_json(geometry, step));
@@ -94,7 +95,7 @@ Result<std::string> take_step(ChangingGpu& changing, const Geometry& geometry,
 
 /// Walks the list; what was done before it stopped is in the account.
 Result<void> apply(ChangingGpu& changing, const Geometry& geometry, const LayoutChange& change,
-                   const Options& options, Account& account) {
+                   const GpuLayoutCommandOptions& options, Account& account) {
   // What --adopt leaves standing is ours from now on, as the picture has it.
   if (options.adopt)
     for (const InstanceView& each : std::vector(changing.view().instances))
@@ -134,12 +135,13 @@ Result<int> stopped(const LayoutChange& change, const Geometry& geometry, const 
                                change.steps.size(), fmt::join(left, ", "));
   if (!json.contains("done")) return std::unexpected(std::move(error));
   json["error"] = error_json(error);
-  fmt::print(stderr, "cleave: {}\n", error.text());
+  tell("cleave: {}\n", error.text());
   print(json);
   return exit_code(error.kind);
 }
 
-Result<LayoutChange> plan(const LiveGpu& gpu, const Geometry& geometry, const Options& options) {
+Result<LayoutChange> plan(const LiveGpu& gpu, const Geometry& geometry,
+                          const GpuLayoutCommandOptions& options) {
   for (const InstanceView& each : gpu.instances)
     if (!each.placement)
       return fail(ErrorKind::infeasible, gpu.place(),
@@ -153,7 +155,7 @@ Result<LayoutChange> plan(const LiveGpu& gpu, const Geometry& geometry, const Op
   return change;
 }
 
-int answer(const Options& options, const LiveGpu& gpu, const Geometry& geometry,
+int answer(const GpuLayoutCommandOptions& options, const LiveGpu& gpu, const Geometry& geometry,
            const LayoutChange& change) {
   if (options.json) {
     print(plan_json(options, gpu, geometry, change));
@@ -163,7 +165,7 @@ int answer(const Options& options, const LiveGpu& gpu, const Geometry& geometry,
   return 0;
 }
 
-Result<int> dry_run(const LiveNode& node, GpuIndex gpu, const Options& options) {
+Result<int> dry_run(const LiveNode& node, GpuIndex gpu, const GpuLayoutCommandOptions& options) {
   auto view = view_gpu(*node.door, gpu);
   if (!view) return std::unexpected(view.error());
   const auto ledger = Ledger::open(node.state, program_name);
@@ -176,7 +178,7 @@ Result<int> dry_run(const LiveNode& node, GpuIndex gpu, const Options& options) 
   return answer(options, *view, **geometry, *change);
 }
 
-Result<int> gpu_layout(const Options& options) {
+Result<int> gpu_layout(const GpuLayoutCommandOptions& options) {
   const auto node = open_node(options);
   if (!node) return std::unexpected(node.error());
   const auto gpu = find_gpu(*node->door, options.gpu);

@@ -13,7 +13,7 @@ namespace cleave::cli {
 
 namespace {
 
-struct Options {
+struct HealthCommandOptions {
   std::string sign;
   bool json = false;
 };
@@ -51,7 +51,7 @@ void explain(const HealthFact& fact) {
       say("    from: {}{}{}\n", source.title, source.address.empty() ? "" : ", ", source.address);
 }
 
-Result<int> show(const Options& options) {
+Result<int> show(const HealthCommandOptions& options) {
   std::vector<HealthFact> rows(health_facts().begin(), health_facts().end());
   if (!options.sign.empty()) {
     const HealthFact* wanted = find_health_fact(options.sign);

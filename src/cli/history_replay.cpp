@@ -94,22 +94,57 @@ SchedulerComparison seen_row(const HistoryReplay& replay, const SchedulerCompari
   return row;
 }
 
+namespace {
+
+/// "1 has not ended", "6 have not ended", "2 never ran".
+std::string left_out_of(const ReasonCount& entry) {
+  constexpr std::pair<std::string_view, std::string_view> of_many[] = {
+      {"has not ended", "have not ended"}, {"is a service or lease", "are services or leases"}};
+  std::string_view reason = entry.reason;
+  for (const auto& [one, many] : of_many)
+    if (reason == one && entry.count != 1) reason = many;
+  return fmt::format("{} {}", entry.count, reason);
+}
+
+/// A line on jobs of which something is assumed; none where there are no such jobs.
+std::string assumed_of(std::size_t jobs, std::string_view of_one, std::string_view of_many) {
+  if (jobs == 0) return "";
+  return fmt::format("assumed: {} {}\n", counted(jobs, "job"), jobs == 1 ? of_one : of_many);
+}
+
+/// Which jobs wait for others again; nothing where none did.
+std::string order_of(const PastOrder& order) {
+  std::vector<std::string> parts;
+  if (order.after > 0)
+    parts.push_back(fmt::format("{} {} for others", counted(order.after, "job"),
+                                order.after == 1 ? "waits" : "wait"));
+  if (order.at_once > 0)
+    parts.push_back(fmt::format("{} {} of arrays that run only some of their tasks at a time",
+                                counted(order.at_once, "job"), order.at_once == 1 ? "is" : "are"));
+  std::string text;
+  if (!parts.empty()) text = fmt::format("as it was: {}\n", fmt::join(parts, ", "));
+  return text + assumed_of(order.elsewhere,
+                           "waited for jobs that are not among these, and waits for none of them",
+                           "waited for jobs that are not among these, and wait for none of them");
+}
+
+}  // namespace
+
 std::string introduction_of(const PastWorkload& past, const FleetFile& fleet) {
   std::vector<std::string> left_out;
-  for (const ReasonCount& entry : past.workload.left_out)
-    left_out.push_back(fmt::format("{} {}", entry.count, entry.reason));
+  for (const ReasonCount& entry : past.workload.left_out) left_out.push_back(left_out_of(entry));
   std::string text = fmt::format(
       "history: {} read, {}\n", counted(past.workload.read, "job"),
       left_out.empty() ? "none left out" : fmt::format("left out: {}", fmt::join(left_out, ", ")));
-  if (past.sizes.by_peak + past.sizes.by_place > 0)
-    text += fmt::format(
-        "assumed: {} asked for no size; it is the memory that they reported ({}) or that of where "
-        "they ran ({})\n",
-        counted(past.sizes.by_peak + past.sizes.by_place, "job"), past.sizes.by_peak,
-        past.sizes.by_place);
-  if (past.sizes.nowhere > 0)
-    text += fmt::format("assumed: where {} ran is not known; it counts as a whole GPU\n",
-                        counted(past.sizes.nowhere, "job"));
+  text += assumed_of(past.sizes.by_peak, "asked for no size; it is the memory that it reported",
+                     "asked for no size; it is the memory that they reported");
+  text += assumed_of(past.sizes.by_place,
+                     "asked for no size and reported no memory; it is that of where it ran",
+                     "asked for no size and reported no memory; it is that of where they ran");
+  text +=
+      assumed_of(past.sizes.nowhere, "ran at a place that is not known and counts as a whole GPU",
+                 "ran at places that are not known and count as whole GPUs");
+  text += order_of(past.order);
   text += fmt::format(
       "assumed: of all jobs the time on one profile is known; elsewhere it follows as if they "
       "were\n  {}\n",
@@ -155,6 +190,10 @@ Json to_json(const HistoryReplay& replay, const std::optional<ReplayErrors>& err
               {"wait_mean_s", in_seconds(seen.wait.mean)},
               {"wait_p95_s", in_seconds(seen.wait.p95)},
               {"turnaround_mean_s", in_seconds(seen.turnaround.mean)}}},
+            {"order",
+             {{"after", replay.past.order.after},
+              {"at_once", replay.past.order.at_once},
+              {"elsewhere", replay.past.order.elsewhere}}},
             {"errors", nullptr}};
   if (errors)
     json["errors"] = {{"jobs", errors->jobs},

@@ -9,6 +9,7 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/read_text.hpp"
+#include "base/tell.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "model/node_list.hpp"
@@ -19,7 +20,7 @@ namespace cleave::cli {
 
 namespace {
 
-struct Options {
+struct ImportCommandOptions {
   std::string node, model, profiles = "all";
   std::vector<std::string> files;
   std::optional<int> gpus;
@@ -61,7 +62,7 @@ std::pair<std::string, std::string> node_and_file(const std::string& word) {
 
 /// What the files say, by node in their order. Files that do not say of which node they are, are of
 /// `--node`.
-Result<std::vector<Node>> read_nodes(const Options& options) {
+Result<std::vector<Node>> read_nodes(const ImportCommandOptions& options) {
   std::vector<Node> nodes;
   std::set<std::string> read;
   for (const std::string& word : options.files) {
@@ -97,7 +98,7 @@ Result<std::vector<Node>> read_nodes(const Options& options) {
 }
 
 /// The GPUs of each node, against the table of their model.
-Result<void> find_gpus(const Options& options, std::vector<Node>& nodes) {
+Result<void> find_gpus(const ImportCommandOptions& options, std::vector<Node>& nodes) {
   std::map<std::string, std::shared_ptr<const Geometry>> geometries;
   for (Node& node : nodes) {
     if (options.model.empty() && !node.gpu_name)
@@ -153,7 +154,7 @@ std::string fleet_text(const std::vector<Node>& nodes) {
 }
 
 /// What was found and what only a person can add, to people.
-void advise(const Options& options, const std::vector<Node>& nodes) {
+void advise(const ImportCommandOptions& options, const std::vector<Node>& nodes) {
   std::size_t gpus = 0, instances = 0, without_compute = 0;
   bool mig_is_off = false, all_gpus_known = true;
   for (const Node& node : nodes) {
@@ -166,27 +167,26 @@ void advise(const Options& options, const std::vector<Node>& nodes) {
         without_compute += node.listing.lists_computes && instance.computes.empty() ? 1 : 0;
       }
   }
-  fmt::print(stderr, "{} on {}{}\n", counted(instances, "instance"), counted(gpus, "GPU"),
-             nodes.size() == 1 ? "" : fmt::format(" of {} nodes", nodes.size()));
+  tell("{} on {}{}\n", counted(instances, "instance"), counted(gpus, "GPU"),
+       nodes.size() == 1 ? "" : fmt::format(" of {} nodes", nodes.size()));
   if (instances > 0)
-    fmt::print(stderr,
-               "to complete: \"workload\": a name, for each instance in which something runs;\n"
-               "             \"movable\": true, for each that may move or, without workload, be "
-               "destroyed\n"
-               "until then every command leaves them as they are\n");
+    tell(
+        "to complete: \"workload\": a name, for each instance in which something runs;\n"
+        "             \"movable\": true, for each that may move or, without workload, be "
+        "destroyed\n"
+        "until then every command leaves them as they are\n");
   if (without_compute > 0)
-    fmt::print(stderr, "{} no compute instance listed, so nothing can run there\n",
-               without_compute == 1 ? std::string("1 instance has")
-                                    : fmt::format("{} instances have", without_compute));
-  if (mig_is_off)
-    fmt::print(stderr, "a listing says that no GPU has MIG on: turn it on before using a plan\n");
+    tell("{} no compute instance listed, so nothing can run there\n",
+         without_compute == 1 ? std::string("1 instance has")
+                              : fmt::format("{} instances have", without_compute));
+  if (mig_is_off) tell("a listing says that no GPU has MIG on: turn it on before using a plan\n");
   if (!all_gpus_known)
-    fmt::print(stderr,
-               "GPUs without instances are not listed: --gpus N, the number of GPUs in the node, "
-               "adds them\n");
+    tell(
+        "GPUs without instances are not listed: --gpus N, the number of GPUs in the node, "
+        "adds them\n");
 }
 
-Result<int> import_smi(const Options& options) {
+Result<int> import_smi(const ImportCommandOptions& options) {
   auto nodes = read_nodes(options);
   if (!nodes) return std::unexpected(nodes.error());
   if (const auto found = find_gpus(options, *nodes); !found) return std::unexpected(found.error());
@@ -212,11 +212,10 @@ Result<int> import_nodes(const NodesOptions& options) {
   if (!nodes) return std::unexpected(nodes.error());
   fmt::print("{}", fleet_text(*nodes));
   std::fflush(stdout);
-  fmt::print(stderr, "{} in {}\n", counted(nodes->gpus, "GPU"),
-             counted(nodes->nodes.size(), "node"));
+  tell("{} in {}\n", counted(nodes->gpus, "GPU"), counted(nodes->nodes.size(), "node"));
   for (const auto& [model, left_out] : nodes->left_out)
-    fmt::print(stderr, "left out: {} {} in {}: not a GPU with MIG that is known here\n",
-               left_out.gpus, shown(model), counted(left_out.nodes, "node"));
+    tell("left out: {} {} in {}: not a GPU with MIG that is known here\n", left_out.gpus,
+         shown(model), counted(left_out.nodes, "node"));
   return 0;
 }
 

@@ -13,7 +13,9 @@
 #include <system_error>
 
 #include "base/format.hpp"
+#include "base/tell.hpp"
 #include "base/text.hpp"
+#include "cli/time_option.hpp"
 #include "manual/command_line.hpp"
 #include "manual/completion.hpp"
 #include "manual/manual.hpp"
@@ -35,7 +37,7 @@ struct JobArguments {
   std::string memory, base, per_iteration, noise, context;
   double reuse_ratio = 1, reuse_noise = 0;
   std::int64_t iterations = 10;
-  std::optional<double> seconds;
+  std::string seconds;
   std::string speeds, like, phases;
   double busy = 1;
   std::uint64_t seed = 1;
@@ -89,11 +91,10 @@ Result<SpeedModel> speed_of(const JobArguments& given) {
 Result<SimulatedJobPlan> plan_of(const JobArguments& given, const SpeedModel& speed) {
   const auto memory = growth_of(given);
   if (!memory) return std::unexpected(memory.error());
-  constexpr double by_itself = 10;
-  const auto work = speed.phases ? whole(*speed.phases)
-                                 : duration_from_seconds(given.seconds.value_or(by_itself));
-  if (!work) return fail_at("--seconds", work.error());
-  return SimulatedJobPlan{*memory, *work, given.busy, given.seed};
+  constexpr Duration by_itself = std::chrono::seconds{10};
+  Duration work = given.seconds.empty() ? by_itself : time_given(given.seconds);
+  if (speed.phases) work = whole(*speed.phases);
+  return SimulatedJobPlan{*memory, work, given.busy, given.seed};
 }
 
 /// The node and the device on it that this process has by its environment.
@@ -161,8 +162,7 @@ Result<int> become(const JobArguments& given, const SimulatedJobPlan& plan, SimP
   const int error = errno;
   if (const auto ended = process.end(); !ended) return std::unexpected(ended.error());
   // As shells say it.
-  fmt::print(stderr, "cleave-job: {}: {}\n", given.command.front(),
-             std::generic_category().message(error));
+  tell("cleave-job: {}: {}\n", given.command.front(), std::generic_category().message(error));
   return error == ENOENT ? 127 : 126;
 }
 
@@ -247,7 +247,7 @@ void add_time_options(CommandLine& program, JobArguments& given) {
   Option* seconds = program.add_option(
       "--seconds", given.seconds,
       "Total time on the whole GPU under MIG; 10 by default, with --phases their sum");
-  seconds->check(Check::range(0.0, in_seconds(longest_duration)));
+  seconds->check(time_between(Duration{}))->type_name(time_type);
   Option* speeds =
       program.add_option("--speeds", given.speeds,
                          "Speed by profile relative to the whole GPU: 1g.5gb=0.36,7g.40gb=1; the "
@@ -325,7 +325,7 @@ constexpr const char* exit_status =
     "that of the command.\n128+N Signal N stopped it.\n2 The command line is wrong.";
 
 int report(const Error& error) {
-  fmt::print(stderr, "cleave-job: {}\n", error.text());
+  tell("cleave-job: {}\n", error.text());
   return exit_code(error.kind);
 }
 
@@ -366,7 +366,7 @@ int main(int argc, char** argv) {
   try {
     return cleave::cli::run_program(argc, argv);
   } catch (const std::exception& exception) {
-    fmt::print(stderr, "cleave-job: {}\n", exception.what());
+    cleave::tell("cleave-job: {}\n", exception.what());
     return 1;
   }
 }

@@ -11,7 +11,7 @@ namespace cleave::cli {
 
 namespace {
 
-struct Options {
+struct LayoutCommandOptions {
   std::string model, layout, profiles = "all";
   bool json = false;
 };
@@ -20,7 +20,7 @@ Json placement_json(const Geometry& geometry, PlacementId id) {
   return {{"profile", geometry[id].profile->name}, {"start", geometry[id].start}};
 }
 
-void print_illegal(const Options& options, const Geometry& geometry,
+void print_illegal(const LayoutCommandOptions& options, const Geometry& geometry,
                    const std::vector<Geometry::Written>& written, const Verdict& verdict) {
   if (options.json) {
     print(Json{{"model", geometry.model().key},
@@ -92,7 +92,7 @@ void print_text(const StateGraph& graph, StateId state) {
                geometry.model().key);
 }
 
-Result<int> layout(const Options& options) {
+Result<int> layout(const LayoutCommandOptions& options) {
   const auto chosen = choose_profiles(options.model, options.profiles);
   if (!chosen) return std::unexpected(chosen.error());
   const auto graph = StateGraph::of(*chosen->model, chosen->profiles);

@@ -16,7 +16,7 @@ namespace cleave::cli {
 
 namespace {
 
-struct Options {
+struct ManCommandOptions {
   std::vector<std::string> words;
   bool list = false;
 };
@@ -60,7 +60,7 @@ Result<int> daemons_page() {
               "build or install all of Cleave");
 }
 
-Result<int> man(const CommandLine& program, const Options& options) {
+Result<int> man(const CommandLine& program, const ManCommandOptions& options) {
   if (options.words == std::vector<std::string>{"cleaved"}) return daemons_page();
   const CommandNode root = command_tree(program);
   if (options.list) {
@@ -76,10 +76,10 @@ Result<int> man(const CommandLine& program, const Options& options) {
 }  // namespace
 
 void add_man(CommandLine& program, Run& run) {
-  const auto [command, options] = add_command<Options>(
+  const auto [command, options] = add_command<ManCommandOptions>(
       program, run, "man", "Print the help of a command, or of Cleave itself, as a man page",
       "cleave man submit | man -l -",
-      [&program](const Options& given) { return man(program, given); });
+      [&program](const ManCommandOptions& given) { return man(program, given); });
   command->add_option(
       "COMMAND", options.words,
       "Command whose page to print, such as `plan deploy`, or `cleaved`; by default cleave");

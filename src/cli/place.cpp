@@ -5,6 +5,7 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
+#include "cli/columns.hpp"
 #include "cli/command.hpp"
 #include "model/layout_text.hpp"
 #include "placement/one_move.hpp"
@@ -15,7 +16,7 @@ namespace cleave::cli {
 
 namespace {
 
-struct Options {
+struct PlaceCommandOptions {
   std::string fleet, profile, memory, policy{default_policy}, profiles = "all";
   int compute = 0;
   std::map<std::string, std::string> policy_options;  // by name; empty: not given
@@ -30,7 +31,7 @@ std::vector<Geometry> whole_models(const FleetFile& fleet) {
   return whole;
 }
 
-Result<Request> read_request(const Options& options, const FleetFile& fleet) {
+Result<Request> read_request(const PlaceCommandOptions& options, const FleetFile& fleet) {
   if (options.profile.empty()) {
     const auto size = parse_size(options.memory);
     if (!size) return fail_at("--memory", size.error());
@@ -55,11 +56,7 @@ Result<Request> read_request(const Options& options, const FleetFile& fleet) {
   return request;
 }
 
-Json ratio_json(Ratio ratio) {
-  return {{"value", ratio.value()}, {"exact", ratio.exact()}};
-}
-
-struct Answer {
+struct PlaceAnswer {
   const FleetFile& file;
   const Fleet& before;
   const Decision& decision;
@@ -75,7 +72,7 @@ struct Answer {
   }
 };
 
-void print_json(const Answer& answer) {
+void print_json(const PlaceAnswer& answer) {
   const GpuView view{answer.before.graph(answer.gpu()), answer.gpu()};
   Json destroys = Json::array();
   for (const PlacementId id : by_start(answer.geometry(), answer.decision.destroys))
@@ -94,7 +91,7 @@ void print_json(const Answer& answer) {
              {"profiles", answer.geometry().profile_names()}});
 }
 
-void print_text(const Answer& answer) {
+void print_text(const PlaceAnswer& answer) {
   Fleet after = answer.before;
   after.hold(answer.decision.gpu, answer.decision.placement);
   const GpuState& now = answer.gpu();
@@ -147,7 +144,7 @@ std::string remedy(const FleetFile& file, const Fleet& fleet, const ResolvedRequ
                      any_of(models));
 }
 
-Result<int> place(const Options& options) {
+Result<int> place(const PlaceCommandOptions& options) {
   if (options.profile.empty() == options.memory.empty())
     return fail(ErrorKind::bad_usage, "place",
                 "say what to place: --profile P or --memory SIZE, one of the two");
@@ -172,7 +169,7 @@ Result<int> place(const Options& options) {
     return fail(ErrorKind::infeasible, options.fleet, why.message(*request),
                 remedy(*file, fleet, resolved, why));
   }
-  const Answer answer{*file, fleet, *decision, *policy};
+  const PlaceAnswer answer{*file, fleet, *decision, *policy};
   if (options.json) {
     print_json(answer);
   } else {

@@ -24,36 +24,84 @@ AddCommand add_gpu, add_layout, add_place, add_admit, add_plan, add_simulate, ad
     add_profiles_command, add_gpus, add_instances, add_create, add_destroy, add_gpu_layout, add_mig,
     add_sim_node, add_doctor, add_certify, add_health, add_probe, add_submit, add_ps, add_show,
     add_logs, add_wait, add_cancel, add_purge, add_top, add_events, add_drain, add_undrain,
-    add_pause, add_resume, add_scheduler, add_apply, add_plans, add_usage, add_page, add_completion,
-    add_man;
+    add_pause, add_resume, add_scheduler, add_apply, add_plans, add_usage, add_page, add_claim,
+    add_completion, add_man, add_slurm;
 
 namespace {
+
+/// One command: its word, and what adds it.
+struct CommandRow {
+  std::string_view word;
+  AddCommand* add;
+};
 
 /// Commands as help lists them.
 struct CommandGroup {
   const char* heading;
-  std::vector<AddCommand*> commands;
+  std::vector<CommandRow> commands;
 };
 
 std::vector<CommandGroup> command_groups() {
   return {{"Jobs",
-           {add_submit, add_ps, add_top, add_show, add_logs, add_wait, add_cancel, add_purge,
-            add_events, add_usage}},
+           {{"submit", add_submit},
+            {"ps", add_ps},
+            {"top", add_top},
+            {"show", add_show},
+            {"logs", add_logs},
+            {"wait", add_wait},
+            {"cancel", add_cancel},
+            {"purge", add_purge},
+            {"events", add_events},
+            {"usage", add_usage}}},
           {"GPUs and instances",
-           {add_gpus, add_instances, add_create, add_destroy, add_gpu_layout, add_mig, add_doctor,
-            add_certify, add_probe, add_sim_node, add_import}},
+           {{"gpus", add_gpus},
+            {"instances", add_instances},
+            {"create", add_create},
+            {"destroy", add_destroy},
+            {"gpu-layout", add_gpu_layout},
+            {"mig", add_mig},
+            {"doctor", add_doctor},
+            {"certify", add_certify},
+            {"probe", add_probe},
+            {"sim-node", add_sim_node},
+            {"import", add_import}}},
           {"Placing and planning",
-           {add_gpu, add_layout, add_place, add_admit, add_plan, add_rebalance, add_policies,
-            add_waste}},
+           {{"gpu", add_gpu},
+            {"layout", add_layout},
+            {"place", add_place},
+            {"admit", add_admit},
+            {"plan", add_plan},
+            {"rebalance", add_rebalance},
+            {"policies", add_policies},
+            {"waste", add_waste}}},
           {"The daemon",
-           {add_page, add_scheduler, add_pause, add_resume, add_drain, add_undrain, add_apply,
-            add_plans, add_health}},
+           {{"page", add_page},
+            {"scheduler", add_scheduler},
+            {"pause", add_pause},
+            {"resume", add_resume},
+            {"drain", add_drain},
+            {"undrain", add_undrain},
+            {"apply", add_apply},
+            {"plans", add_plans},
+            {"health", add_health},
+            {"claim", add_claim},
+            {"slurm", add_slurm}}},
           {"Simulating and comparing",
-           {add_simulate, add_compare, add_advise, add_schedulers, add_workload, add_bench,
-            add_reproduce, add_arena}},
+           {{"simulate", add_simulate},
+            {"compare", add_compare},
+            {"advise", add_advise},
+            {"schedulers", add_schedulers},
+            {"workload", add_workload},
+            {"bench", add_bench},
+            {"reproduce", add_reproduce},
+            {"arena", add_arena}}},
           {"Forecasting",
-           {add_forecast, add_forecasters, add_recommend, add_choose, add_profiles_command}},
-          {"Help", {add_completion, add_man}}};
+           {{"forecast", add_forecast},
+            {"forecasters", add_forecasters},
+            {"recommend", add_recommend},
+            {"choose", add_choose},
+            {"profiles", add_profiles_command}}},
+          {"Help", {{"completion", add_completion}, {"man", add_man}}}};
 }
 
 /// Commands that are given words of another program's; the second may be any.
@@ -109,6 +157,34 @@ std::optional<Error> unknown_command(const CommandLine& program, int argc, char*
   return std::nullopt;
 }
 
+/// The one command that the line can be about; null where every command has to be there: the first
+/// word is not a command's, another one is too, or the command describes all of them.
+const CommandRow* only_command(const std::vector<CommandGroup>& groups, int argc, char** argv) {
+  const CommandRow* only = nullptr;
+  for (const std::string_view word : std::span(argv, static_cast<std::size_t>(argc)).subspan(1))
+    for (const CommandGroup& group : groups) {
+      const auto row = std::ranges::find(group.commands, word, &CommandRow::word);
+      if (row == group.commands.end()) continue;
+      if (only != nullptr || word != argv[1] || row->add == add_man || row->add == add_completion)
+        return nullptr;
+      only = &*row;
+    }
+  return only;
+}
+
+/// The commands themselves take longer to describe than most of them take to run, so only what the
+/// line can be about is added.
+void add_commands(CommandLine& program, Run& run, int argc, char** argv) {
+  if (argc == 2 && argv[1] == std::string_view("--version")) return;
+  const std::vector<CommandGroup> groups = command_groups();
+  const CommandRow* const only = only_command(groups, argc, argv);
+  for (const CommandGroup& group : groups) {
+    for (const CommandRow& row : group.commands)
+      if (only == nullptr || only == &row) row.add(program, run);
+    group_commands(program, group.heading);
+  }
+}
+
 int run_line(int argc, char** argv, const char* version, bool json) {
   CommandLine program(
       "Partitions NVIDIA Multi-Instance GPUs, places and schedules work on them, and simulates all "
@@ -118,10 +194,7 @@ int run_line(int argc, char** argv, const char* version, bool json) {
   program.require_subcommand();
   program.help_all_flag("--help-all", "Print the help of every command");
   Run run;
-  for (const CommandGroup& group : command_groups()) {
-    for (AddCommand* const add : group.commands) add(program, run);
-    group_commands(program, group.heading);
-  }
+  add_commands(program, run, argc, argv);
   if (const auto end = program.parse(argc, argv)) {
     if (!end->error) return 0;  // --help, --version
     const auto unknown = unknown_command(program, argc, argv);

@@ -7,7 +7,9 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/text.hpp"
+#include "cli/columns.hpp"
 #include "cli/command.hpp"
+#include "cli/say.hpp"
 #include "model/layout_text.hpp"
 #include "placement/rebalance.hpp"
 #include "planner/problem.hpp"
@@ -16,13 +18,13 @@ namespace cleave::cli {
 
 namespace {
 
-struct Options {
+struct RebalanceCommandOptions {
   std::string fleet, gpu, threshold = "0.4", load = "compute", eligibility = "both-after",
                           profiles = "all";
   bool json = false;
 };
 
-Result<RebalanceOptions> read_options(const Options& given) {
+Result<RebalanceOptions> read_options(const RebalanceCommandOptions& given) {
   const auto policy =
       choose_policy("fragmentation", {{"threshold", given.threshold}, {"load", given.load}});
   if (!policy) return std::unexpected(policy.error());
@@ -117,7 +119,7 @@ struct Migration {
   std::string workload;
 };
 
-struct Answer {
+struct RebalanceAnswer {
   const FleetFile& file;
   const Fleet& before;
   const Fleet& after;
@@ -133,11 +135,7 @@ struct Answer {
   }
 };
 
-Json ratio_json(Ratio ratio) {
-  return {{"value", ratio.value()}, {"exact", ratio.exact()}};
-}
-
-void print_json(const Answer& answer) {
+void print_json(const RebalanceAnswer& answer) {
   const Geometry& geometry = answer.geometry();
   Json migrations = Json::array();
   for (const auto& [move, workload] : answer.migrations) {
@@ -163,20 +161,19 @@ void print_json(const Answer& answer) {
              {"profiles", geometry.profile_names()}});
 }
 
-void print_text(const Answer& answer) {
+void print_text(const RebalanceAnswer& answer) {
   const Geometry& geometry = answer.geometry();
   const bool intra = answer.kind == RebalanceKind::intra;
   const std::string load =
       fmt::format("load {:.2f}, threshold {}", answer.load(answer.before).value(),
                   answer.options.threshold.decimal());
-  fmt::print("{} is {} ({}): {}\n\n", answer.name(answer.gpu), intra ? "busy" : "lazy", load,
-             intra ? "its own work moves while that lowers its fragmentation"
-                   : "it takes work from busy GPUs of its model");
+  say("{} is {} ({}): {}\n\n", answer.name(answer.gpu), intra ? "busy" : "lazy", load,
+      intra ? "its own work moves while that lowers its fragmentation"
+            : "it takes work from busy GPUs of its model");
   if (answer.migrations.empty()) fmt::print("nothing moves\n\n");
   for (const auto& [move, workload] : answer.migrations) {
     const int start = geometry[move.to_placement].start;
-    fmt::print(
-        "move '{}' ({}) from {} at {} to {}, {}\n", shown(workload),
+    say("move '{}' ({}) from {} at {} to {}, {}\n", shown(workload),
         geometry[move.to_placement].profile->name, answer.name(move.from),
         geometry[move.from_placement].start,
         intra ? fmt::format("{}", start) : fmt::format("{} at {}", answer.name(move.to), start),
@@ -196,7 +193,7 @@ void print_text(const Answer& answer) {
   line("after", answer.after[answer.gpu]);
 }
 
-Result<int> run_rebalance(const Options& given) {
+Result<int> run_rebalance(const RebalanceCommandOptions& given) {
   const auto options = read_options(given);
   if (!options) return std::unexpected(options.error());
   auto file = load_fleet(given.fleet, given.profiles);
@@ -216,7 +213,8 @@ Result<int> run_rebalance(const Options& given) {
         migrations.push_back({move, std::string(tenants.name_at(move.from, move.from_placement))});
         tenants.moved(move);
       });
-  const Answer answer{*file, before, after, *gpu, result.kind, *options, std::move(migrations)};
+  const RebalanceAnswer answer{
+      *file, before, after, *gpu, result.kind, *options, std::move(migrations)};
   if (given.json) {
     print_json(answer);
   } else {

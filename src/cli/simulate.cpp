@@ -9,11 +9,14 @@
 #include "base/json.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
+#include "cli/nothing_ran.hpp"
 #include "cli/output_files.hpp"
 #include "cli/report_file.hpp"
 #include "cli/run_outcomes.hpp"
+#include "cli/say.hpp"
 #include "cli/table.hpp"
 #include "cli/workload_arguments.hpp"
+#include "manual/help_text.hpp"
 #include "model/default_scheduler.hpp"
 #include "report/run_recorder.hpp"
 #include "simulate/event_log.hpp"
@@ -23,7 +26,7 @@ namespace cleave::cli {
 
 namespace {
 
-struct Options {
+struct SimulateCommandOptions {
   RunArguments run;
   std::string scheduler{default_scheduler}, events, trace_events, outcomes, report;
 };
@@ -73,7 +76,7 @@ bool says_nothing(const RunFigure& figure, const RunSummary& run) {
 }
 
 /// The figure in its words; empty where it is left out.
-std::string words_of(const RunFigure& figure, const RunSummary& run) {
+std::string figure_words(const RunFigure& figure, const RunSummary& run) {
   if (figure.optional && says_nothing(figure, run)) return "";
   const std::string value = std::visit(
       [&](auto member) { return text_of(figure, std::invoke(member, run)); }, figure.value);
@@ -97,7 +100,7 @@ std::vector<report::Line> summary_lines(const RunSummary& s, const std::vector<U
   });
   std::vector<report::Line> lines;
   for (const RunFigure* figure : shown)
-    if (const std::string words = words_of(*figure, s); !words.empty()) {
+    if (const std::string words = figure_words(*figure, s); !words.empty()) {
       if (lines.empty() || lines.back().first != figure->line)
         lines.emplace_back(figure->line, words);
       else
@@ -117,11 +120,19 @@ std::vector<report::Line> summary_lines(const RunSummary& s, const std::vector<U
   return lines;
 }
 
+/// The answer is there whatever it says; a run in which no job could run has failed all the same.
+int exit_code_of(const RunSummary& summary) {
+  const RunSummary* runs[] = {&summary};
+  const auto nothing = nothing_ran(runs);
+  return nothing ? report_error(*nothing, false) : 0;
+}
+
 void print_text(const RunSummary& summary, const std::vector<report::Line>& lines,
                 bool measured_times) {
-  fmt::print("\nscheduler {}", summary.scheduler);
-  for (const auto& [line, words] : lines) fmt::print("\n  {:13} {}", line, words);
-  fmt::print("\n\n{}", remarks(summary, measured_times));
+  say("\nscheduler {}\n", summary.scheduler);
+  for (const auto& [line, words] : lines)
+    fmt::print("{}", fitted_help(fmt::format("  {:13} {}\n", line, words), terminal_width()));
+  say("\n{}", remarks(summary, measured_times));
 }
 
 report::RunPart part_of(const RunSummary& summary, const std::vector<report::Line>& lines,
@@ -142,7 +153,7 @@ report::RunPart part_of(const RunSummary& summary, const std::vector<report::Lin
 /// The files that a run writes; each has its name only when all is in it.
 class RunFiles {
  public:
-  [[nodiscard]] Result<void> open(const Options& options, const FleetFile& fleet,
+  [[nodiscard]] Result<void> open(const SimulateCommandOptions& options, const FleetFile& fleet,
                                   const Workload& workload) {
     const std::vector<OutputOption> outputs = {{"--events", options.events},
                                                {"--trace-events", options.trace_events},
@@ -219,7 +230,7 @@ class RunFiles {
   std::optional<report::RunRecorder> recorder_;
 };
 
-Result<int> simulate_command(const Options& options) {
+Result<int> simulate_command(const SimulateCommandOptions& options) {
   const auto spec = parse_scheduler(options.scheduler);
   if (!spec) return std::unexpected(spec.error());
   const auto fleet = options.run.read_fleet();
@@ -270,12 +281,12 @@ Result<int> simulate_command(const Options& options) {
     if (!of_accounts.empty()) json["slices_by_account"] = to_json(of_accounts, "account");
     if (options.run.timing) json["seconds"] = seconds;
     print(json);
-    return 0;
+    return exit_code_of(*summary);
   }
-  fmt::print("{}{}", introduction(*fleet, *workload), run_text(*run, *fleet));
+  say("{}{}", introduction(*fleet, *workload), run_text(*run, *fleet));
   print_text(*summary, lines, options.run.reconfiguration.empty());
   if (options.run.timing) fmt::print("simulated in {:.3f} s\n", seconds);
-  return 0;
+  return exit_code_of(*summary);
 }
 
 }  // namespace

@@ -50,15 +50,19 @@ Layout natural(const Rows& rows) {
   return layout;
 }
 
-/// The width of each column with its heading wrapped; with `narrow`, that of cells of words too.
-std::vector<std::size_t> least_widths(const Rows& rows, const Layout& layout, bool narrow) {
+/// Which cells of words may be wrapped, beside headings.
+enum class Wrapping { none, behind_first, all };
+
+/// The width of each column with what is wrapped as narrow as its words allow.
+std::vector<std::size_t> least_widths(const Rows& rows, const Layout& layout, Wrapping wrapping) {
   constexpr std::size_t least_of_words = 16;
   std::vector<std::size_t> widths;
   for (std::size_t c = 0; c < layout.widths.size(); ++c) {
     std::size_t least = longest_word(rows.front()[c]);
     for (std::size_t r = 1; r < rows.size(); ++r) {
       const std::string& cell = rows[r][c];
-      const bool wraps = narrow && !layout.right[c] && c > 0;
+      const bool wraps = !layout.right[c] && (wrapping == Wrapping::all ||
+                                              (wrapping == Wrapping::behind_first && c > 0));
       least = std::max(
           least, wraps ? std::min(columns_of(cell), std::max(least_of_words, longest_word(cell)))
                        : columns_of(cell));
@@ -171,11 +175,14 @@ std::string Table::text(std::size_t width) const {
     for (std::string& cell : row) cell = in_locale(cell);
   Layout layout = natural(rows);
   if (width == 0 || layout.total() <= width) return table_text(rows, layout);
-  for (const bool narrow : {false, true}) {
+  for (const Wrapping wrapping : {Wrapping::none, Wrapping::behind_first, Wrapping::all}) {
     Layout shrunk = layout;
-    if (shrink(shrunk, least_widths(rows, layout, narrow), width)) return table_text(rows, shrunk);
+    if (shrink(shrunk, least_widths(rows, layout, wrapping), width))
+      return table_text(rows, shrunk);
   }
-  layout.widths = least_widths(rows, layout, true);
+  layout.widths = least_widths(rows, layout, Wrapping::behind_first);
+  // A block has two columns at least.
+  if (layout.widths.front() > width / 2) layout.widths = least_widths(rows, layout, Wrapping::all);
   return in_blocks(rows, layout, width);
 }
 

@@ -1,11 +1,12 @@
 #include "cli/trace_arguments.hpp"
 
 #include <algorithm>
-#include <tuple>
 
 #include "base/format.hpp"
 #include "base/read_limits.hpp"
+#include "base/tell.hpp"
 #include "base/text.hpp"
+#include "cli/time_option.hpp"
 #include "model/share_rule_text.hpp"
 
 namespace cleave::cli {
@@ -32,7 +33,9 @@ void TraceArguments::add(CommandLine& command) {
       "share drawn from those of Alibaba's sharing pods")
       ->check(Check::one_of({"whole", "alibaba"}));
   add("--gap", gap,
-      "Trace miso, which records no arrivals: mean seconds between two arrivals, drawn at random");
+      "Trace miso, which records no arrivals: mean time between two arrivals, drawn at random")
+      ->check(time_between(Duration{}))
+      ->type_name(time_type);
   add("--processors-per-gpu", processors_per_gpu,
       "Trace swf: number of processors that make a whole GPU")
       ->check(whole_number(1));
@@ -45,6 +48,13 @@ void TraceArguments::add(CommandLine& command) {
       "joined by a column hpc_job, or by Hostname and timestamp")
       ->check(not_empty())
       ->type_name("FILE");
+  add("--application", application,
+      "Traces: columns whose values together name the program of a job, COLUMN,COLUMN,..., or "
+      "none; jobs of one program teach each other's speeds. Where they are there, it is User and "
+      "JobName of sacct, app_name of alibaba2025, and executable of swf")
+      ->check(not_empty())
+      ->default_str("by the format")
+      ->type_name("COLUMNS");
   command.add_flag("--skip-bad-lines", skip_bad_lines,
                    "Workload files and traces: pass over lines that cannot be read; the first of "
                    "them are listed, and all are counted");
@@ -67,17 +77,22 @@ Result<TraceOptions> TraceArguments::read(const std::string& trace, std::uint64_
   options.processors_per_gpu = static_cast<std::int64_t>(processors_per_gpu);
   options.seed = seed;
   if (skip_bad_lines) options.bad_lines = &bad;
-  const std::tuple<const char*, const std::string*, Ratio*> above_zero[] = {
-      {"--compress", &compress, &options.compress}, {"--gap", &gap, &options.gap}};
-  for (const auto& [name, text, value] : above_zero) {
-    const auto number = Ratio::parse(*text);
-    if (!number) return fail_at(name, number.error());
-    if (*number <= Ratio(0, 1))
-      return fail(ErrorKind::bad_usage, name, fmt::format("{} is not above 0", *text));
-    *value = *number;
-  }
+  const auto faster = Ratio::parse(compress);
+  if (!faster) return fail_at("--compress", faster.error());
+  if (*faster <= Ratio(0, 1))
+    return fail(ErrorKind::bad_usage, "--compress", fmt::format("{} is not above 0", compress));
+  options.compress = *faster;
+  options.gap = time_given(gap);
+  if (options.gap <= Duration{})
+    return fail(ErrorKind::bad_usage, "--gap", fmt::format("{} is not above 0", gap));
   if (limit > 0) options.limit = limit;
   options.by_use = sizes == "used";
+  if (!application.empty()) {
+    options.application.emplace();
+    if (application != "none")
+      for (const std::string_view column : split(application, ','))
+        options.application->emplace_back(trimmed(column));
+  }
   if (!dcgm.empty()) {
     auto samples = read_text(dcgm, trace_limits);
     if (!samples) return std::unexpected(samples.error());
@@ -103,10 +118,9 @@ Option* add_skip_bad_lines(CommandLine& command, bool& skip) {
 
 void report(const BadLines& bad) {
   if (bad.count == 0) return;
-  for (const Error& error : bad.first) fmt::print(stderr, "cleave: {}\n", error.text());
-  if (bad.count > bad.first.size())
-    fmt::print(stderr, "cleave: and {} more\n", bad.count - bad.first.size());
-  fmt::print(stderr, "cleave: {} passed over\n", counted(bad.count, "bad line"));
+  for (const Error& error : bad.first) tell("cleave: {}\n", error.text());
+  if (bad.count > bad.first.size()) tell("cleave: and {} more\n", bad.count - bad.first.size());
+  tell("cleave: {} passed over\n", counted(bad.count, "bad line"));
 }
 
 std::vector<std::string> trace_forms() {
@@ -120,22 +134,32 @@ namespace {
 /// A count that the reader of a trace thought worth reporting, in words.
 std::string note(const std::string& key, std::size_t count) {
   constexpr std::string_view state = "state_";
+  const bool one = count == 1;
+  if (key == "censored" && count == 0) return "no job was still running when the trace ends\n";
   if (key == "censored")
-    return fmt::format("{} jobs were still running when the trace ends; they run to its end\n",
-                       count);
+    return fmt::format("{} still running when the trace ends; {} to its end\n",
+                       counted(count, "job") + (one ? " was" : " were"),
+                       one ? "it runs" : "they run");
   if (key == "no_gpu")
     return fmt::format("not counted: {} without a GPU\n", counted(count, "record"));
   if (key == "sized_by_use")
-    return fmt::format("{} asked for a whole GPU and count as large and fast as what they used\n",
-                       counted(count, "job"));
+    return fmt::format(
+        "{} asked for a whole GPU and {} used\n", counted(count, "job"),
+        one ? "counts as large and fast as what it" : "count as large and fast as what they");
+  if (key == "applications")
+    return fmt::format("the jobs are of {}\n", counted(count, "application"));
   if (key == "gpu_unused") return fmt::format("{} of these used no GPU memory at all\n", count);
   if (key == "began_before")
-    return fmt::format("{} ran already when the trace begins; they arrive then\n",
-                       counted(count, "job"));
+    return fmt::format("{} ran already when the trace begins; {} then\n", counted(count, "job"),
+                       one ? "it arrives" : "they arrive");
   if (key == "requests")
-    return fmt::format("{} make the load of the services\n", counted(count, "request"));
+    return fmt::format("{} {} the load of the services\n", counted(count, "request"),
+                       one ? "makes" : "make");
   if (key == "requests_unserved")
     return fmt::format("not counted: {} that did not succeed\n", counted(count, "request"));
+  if (key == "awaited_elsewhere")
+    return fmt::format("{} to start after jobs that the workload does not have, and {} not\n",
+                       counted(count, "job") + (one ? " is" : " are"), one ? "does" : "do");
   if (key == "samples") return fmt::format("samples of GPUs: {} read\n", count);
   if (key == "samples_of_no_job")
     return fmt::format("samples of GPUs: {} of no job that is read\n", count);
@@ -163,8 +187,12 @@ std::string left_out_text(std::string sum, const std::vector<std::string>& by_re
 
 std::string trace_text(const Workload& workload) {
   const auto bad = workload.notes.find("bad_lines");
-  if (workload.options.empty())
-    return bad == workload.notes.end() ? "" : note(bad->first, bad->second);
+  if (workload.options.empty()) {
+    std::string text = bad == workload.notes.end() ? "" : note(bad->first, bad->second);
+    if (const auto found = workload.notes.find("awaited_elsewhere"); found != workload.notes.end())
+      text += note(found->first, found->second);
+    return text;
+  }
   std::vector<std::string> options, records, hours;
   for (const auto& [key, value] : workload.options)
     options.push_back(fmt::format("{} {}", key, value));

@@ -11,8 +11,8 @@ namespace cleave::cli {
 
 /// The options as they were given, and what they mean.
 struct TraceArguments {
-  std::string rule = "round-up", compress = "1", several = "gpus", shares = "whole", gap = "60";
-  std::string sizes = "used", dcgm;
+  std::string rule = "round-up", compress = "1", several = "gpus", shares = "whole", gap = "1m";
+  std::string sizes = "used", dcgm, application;
   std::uint64_t limit = 0, processors_per_gpu = 1;
   std::vector<Option*> given;   // each of them, given or not
   bool skip_bad_lines = false;  // of workload files too

@@ -12,12 +12,12 @@ AddCommand add_workload_list, add_workload_from, add_workload_history, add_workl
 
 namespace {
 
-struct Options {
+struct WorkloadCommandOptions {
   std::string name;
   std::uint64_t seed = 1;
 };
 
-Result<int> generate(const Options& options) {
+Result<int> generate(const WorkloadCommandOptions& options) {
   const auto workload = generate_workload(options.name, options.seed);
   if (!workload) return std::unexpected(workload.error());
   fmt::print("{}", workload_text(*workload));

@@ -10,12 +10,16 @@
 #include <set>
 
 #include "base/format.hpp"
+#include "base/human_time.hpp"
 #include "base/json.hpp"
+#include "base/length_text.hpp"
 #include "base/options.hpp"
 #include "base/read_limits.hpp"
 #include "base/read_text.hpp"
+#include "base/tell.hpp"
 #include "base/text.hpp"
 #include "cli/forecast/model_input.hpp"
+#include "cli/time_option.hpp"
 #include "forecast/choice/warp_folding.hpp"
 #include "forecast/memory/forecaster.hpp"
 #include "model/workload_file.hpp"
@@ -58,37 +62,46 @@ void RunArguments::add(CommandLine& command) {
 void RunArguments::add_run_options(CommandLine& command) {
   command
       .add_option("--faults", faults,
-                  "Random failures: mtbf=SECONDS;repair=SECONDS;job-failure=SHARE, each optional: "
+                  "Random failures: mtbf=TIME;repair=TIME;job-failure=SHARE, each optional: "
                   "the mean time between two losses of a GPU, the time until it returns, and the "
                   "share of jobs that fail")
       ->check(not_empty());
   command
-      .add_option("--outage", outages,
-                  "GPU@FROM-UNTIL: the GPU is lost from FROM to UNTIL, in seconds; may be repeated")
+      .add_option(
+          "--outage", outages,
+          "GPU@FROM-UNTIL: the GPU is lost from FROM to UNTIL, times since the beginning such as "
+          "600-900 or 1h-1h30m; may be repeated")
       ->one_each_time();
   command
-      .add_option("--reserve", reservations,
-                  "GPU@FROM-UNTIL=NAME: from FROM to UNTIL, in seconds, only jobs of the user or "
-                  "account start on the GPU, and none without a name; may be repeated")
+      .add_option(
+          "--reserve", reservations,
+          "GPU@FROM-UNTIL=NAME: from FROM to UNTIL, as of --outage, only jobs of the user or "
+          "account start on the GPU, and none without a name; may be repeated")
       ->one_each_time();
   command
       .add_option("--forecast", forecast,
                   fmt::format("Forecaster that predicts which jobs run out of memory: {}",
                               any_of(names_of(forecasters()))))
       ->default_str("none");
-  command.add_option(
-      "--reconfiguration", reconfiguration,
-      "Seconds that each change of a GPU's instances takes; measured times by default");
+  command
+      .add_option("--reconfiguration", reconfiguration,
+                  "Time that each change of a GPU's instances takes; measured times by default")
+      ->type_name(time_type);
   command
       .add_option("--checkpoint", checkpoint,
-                  "Seconds to write and restore a checkpoint, half of them each; memory: what the "
+                  "Time to write and restore a checkpoint, half of it each; memory: what the "
                   "job holds over the link to the host, once each way, and replicas load it too; "
                   "memory:RATE: at most RATE GB/s, that of a file system for example")
       ->default_str("30");
   command
       .add_option("--mig-switch", mig_switch,
-                  "Seconds to switch MIG off on a GPU, and to switch it on")
-      ->default_str("0");
+                  "Time to switch MIG off on a GPU, and to switch it on")
+      ->default_str("0")
+      ->type_name(time_type);
+  add_told_options(command);
+}
+
+void RunArguments::add_told_options(CommandLine& command) {
   command
       .add_option("--profiles-repository", profiles_repository,
                   "Tell schedulers the times that follow from this profile repository for each "
@@ -122,8 +135,9 @@ void RunArguments::add_run_options(CommandLine& command) {
       ->default_str("off");
   command
       .add_option("--process-start", process_start,
-                  "Seconds from the start of a process until it makes progress")
-      ->default_str("0");
+                  "Time from the start of a process until it makes progress")
+      ->default_str("0")
+      ->type_name(time_type);
 }
 
 namespace {
@@ -171,8 +185,10 @@ void RunArguments::add_world_options(CommandLine& command) {
       "no energy");
   command.add_option("--power-cap", power_cap,
                      "Watts that each GPU may draw; its model's default cap if not given");
-  command.add_option("--sample", sample,
-                     "Also add up the energy that a meter would see that reads every N seconds");
+  command
+      .add_option("--sample", sample,
+                  "Also add up the energy that a meter would see that reads once in this time")
+      ->type_name(time_type);
 }
 
 namespace {
@@ -187,11 +203,9 @@ Result<std::shared_ptr<const ApplicationTimes>> read_applications(const std::str
 }
 
 Result<Duration> seconds_option(const char* name, const std::string& text) {
-  const auto number = parse_number(text);
-  const auto duration = number ? duration_from_seconds(*number) : Result<Duration>{Duration{-1}};
-  if (duration && *duration >= Duration::zero()) return duration;
-  return fail(ErrorKind::bad_usage, name, fmt::format("'{}' is not a time", shown(text)),
-              "give seconds, at least 0 and at most a hundred years");
+  const auto time = parse_human(text);
+  if (!time) return fail_at(name, time.error());
+  return time;
 }
 
 }  // namespace
@@ -342,7 +356,7 @@ Result<WorldTerms> RunArguments::read_world(const FleetFile& of) const {
     if (!interval) return std::unexpected(interval.error());
     if (*interval < std::chrono::microseconds(1))
       return fail(ErrorKind::bad_usage, "--sample", "the interval must be at least a microsecond",
-                  "give seconds, such as 0.1");
+                  "give a time such as 0.1");
     terms.sample = *interval;
   }
   return terms;
@@ -474,7 +488,7 @@ std::string run_text(const SimulationOptions& options, const FleetFile& fleet) {
   std::vector<std::string> said;
   if (options.reconfiguration)
     said.push_back(
-        fmt::format("{} s for each change of a GPU", in_seconds(*options.reconfiguration)));
+        fmt::format("{} for each change of a GPU", length_text(*options.reconfiguration)));
   if (options.stops.by_memory)
     said.push_back(
         fmt::format("checkpoints and moves by memory{}",
@@ -482,12 +496,12 @@ std::string run_text(const SimulationOptions& options, const FleetFile& fleet) {
                         ? fmt::format(", at most {:g} GB/s", *options.stops.by_memory->gb_per_s)
                         : ""));
   else if (options.stops.checkpoint != usual.stops.checkpoint)
-    said.push_back(fmt::format("checkpoints of {} s", in_seconds(options.stops.checkpoint)));
+    said.push_back(fmt::format("checkpoints of {}", length_text(options.stops.checkpoint)));
   if (options.world.mig_switch > Duration::zero())
     said.push_back(
-        fmt::format("{} s to switch MIG on or off", in_seconds(options.world.mig_switch)));
+        fmt::format("{} to switch MIG on or off", length_text(options.world.mig_switch)));
   if (options.process_start != usual.process_start)
-    said.push_back(fmt::format("processes start in {} s", in_seconds(options.process_start)));
+    said.push_back(fmt::format("processes start in {}", length_text(options.process_start)));
   if (options.compaction)
     said.push_back(fmt::format("jobs are moved to make room ({})", text(*options.compaction)));
   if (options.forecaster != usual.forecaster)
@@ -519,8 +533,8 @@ std::string run_text(const SimulationOptions& options, const FleetFile& fleet) {
   if (options.world.power.idle_factor != 1)
     said.push_back(fmt::format("idle power times {:g}", options.world.power.idle_factor));
   if (faults.between_losses)
-    said.push_back(fmt::format("each GPU is lost every {} s on average, for {} s",
-                               in_seconds(*faults.between_losses), in_seconds(faults.repair)));
+    said.push_back(fmt::format("each GPU is lost every {} on average, for {}",
+                               length_text(*faults.between_losses), length_text(faults.repair)));
   if (faults.job_failure > 0)
     said.push_back(fmt::format("a share of {} of the jobs fails", faults.job_failure));
   if (!faults.outages.empty())
@@ -627,7 +641,7 @@ std::string without_predictions(const SimulationOptions& options, const FleetFil
 void report_without_predictions(const SimulationOptions& options, const FleetFile& fleet,
                                 const Workload& workload) {
   if (const std::string what = without_predictions(options, fleet, workload); !what.empty())
-    fmt::print(stderr, "cleave: {}\n", what);
+    tell("cleave: {}\n", what);
 }
 
 std::string introduction(const FleetFile& fleet, const Workload& workload) {

@@ -49,6 +49,7 @@ struct RunArguments {
   /// What a kernel is of the fleet's GPU model, if it has only one.
   [[nodiscard]] Result<ComputeSlices> slices_of(const KernelUse& kernel) const;
   void add_run_options(CommandLine& command);
+  void add_told_options(CommandLine& command);
   void add_world_options(CommandLine& command);
   [[nodiscard]] Result<WorldTerms> read_world(const FleetFile& of) const;
   [[nodiscard]] Result<void> read_knowledge(const FleetFile& of, SimulationOptions& options) const;

@@ -8,6 +8,7 @@
 #include "base/json.hpp"
 #include "base/read_limits.hpp"
 #include "base/read_text.hpp"
+#include "base/tell.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/forecast/model_input.hpp"
@@ -48,7 +49,7 @@ Result<int> write_workload(const Source& source) {
   const auto workload = read_trace_of(source);
   if (!workload) return std::unexpected(workload.error());
   fmt::print("{}", workload_text(*workload));
-  fmt::print(stderr, "{}", trace_text(*workload));
+  tell("{}", trace_text(*workload));
   return 0;
 }
 

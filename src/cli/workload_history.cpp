@@ -3,6 +3,7 @@
 
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "base/tell.hpp"
 #include "base/text.hpp"
 #include "cli/advise_history.hpp"
 #include "cli/command.hpp"
@@ -13,10 +14,10 @@ namespace cleave::cli {
 
 namespace {
 
-struct Options {
+struct WorkloadHistoryCommandOptions {
   HistoryArguments history;
   std::string fleet, profiles = "all";
-  Options() { history.source = ask_the_daemon; }
+  WorkloadHistoryCommandOptions() { history.source = ask_the_daemon; }
 };
 
 /// The line of the job with what was seen of it, which readers of workloads pass over.
@@ -31,7 +32,7 @@ std::string line_with(std::string_view line, const SeenRun& seen) {
   return fmt::format("{},{}", line, said.dump().substr(1));
 }
 
-Result<int> write_history(const Options& options) {
+Result<int> write_history(const WorkloadHistoryCommandOptions& options) {
   const auto fleet = options.history.read_fleet(options.fleet, options.profiles);
   if (!fleet) return std::unexpected(fleet.error());
   const auto replay = read_replay(options.history, *fleet);
@@ -41,7 +42,7 @@ Result<int> write_history(const Options& options) {
   for (const std::string_view line : split(text, '\n'))
     if (!line.empty()) fmt::print("{}\n", line_with(line, replay->past.seen[job++]));
   std::fflush(stdout);
-  fmt::print(stderr, "{}", introduction_of(replay->past, *fleet));
+  tell("{}", introduction_of(replay->past, *fleet));
   return 0;
 }
 

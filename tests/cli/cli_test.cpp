@@ -852,7 +852,7 @@ TEST(Program, RefusesOptionsThatATraceDoesNotHave) {
   expect_refused("simulate --fleet 1xA30-24GB --trace miso:pods.csv --scheduler online --gap 0",
                  "--gap: 0 is not above 0");
   expect_refused("simulate --fleet 1xA30-24GB --trace miso:pods.csv --scheduler online --gap soon",
-                 "--gap: 'soon' is not a plain decimal number");
+                 "--gap: 'soon' is not a time; write 90 (seconds), 15m, 1h30m");
   expect_refused(
       "simulate --fleet 1xA30-24GB --trace philly:pods.csv --scheduler online --shares half",
       "see `cleave simulate --help`");

@@ -13,7 +13,9 @@
 #include "base/csv.hpp"
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "cli/assumed_range.hpp"
 #include "program.hpp"
+#include "simulate/generate/generate.hpp"
 
 namespace cleave::cli {
 namespace {
@@ -119,6 +121,28 @@ TEST(Sweep, CompressesArrivalsOfEveryWorkload) {
   }
 }
 
+TEST(Sweep, SaysWhatDidNotFinishAndWhoseTimesDoNotCount) {
+  const Scratch scratch;
+  std::string jobs;
+  for (const char* id : {"a", "b", "c"})
+    jobs += fmt::format(R"({{"id":"{}","profile":"7g.40gb","duration_s":100}})", id) + "\n";
+  jobs += R"({"id":"d","profile":"1g.5gb","duration_s":100})";
+  const Outcome ran =
+      shell("cleave compare --fleet 2xA100-40GB --workload '" + scratch.write("jobs.jsonl", jobs) +
+            "' --schedulers 'full-gpu,static:layout=3g.20gb@0+3g.20gb@4' "
+            "--sweep gpus=2,4");
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  const std::string fixed = "static:layout=3g.20gb@0+3g.20gb@4";
+  for (const std::string& part :
+       {"gpus=2: " + fixed + ": 3 rejected\n", "gpus=4: " + fixed + ": 3 rejected\n",
+        "gpus=2: " + fixed +
+            " finishes fewer than half as many jobs as the best: it is not in the "
+            "times\n",
+        std::string("*: "), std::string("-*")})
+    EXPECT_TRUE(ran.out.contains(part)) << part << "\n" << ran.out;
+  EXPECT_FALSE(shell(small + "--sweep gpus=2,4").out.contains("*")) << "all count";
+}
+
 TEST(Sweep, HasTablesAndChartsWhereTheyAreWanted) {
   const std::string sweep = small + "--seeds 2 --sweep gpus=2,4 ";
   const Outcome piped = shell(sweep);
@@ -157,6 +181,100 @@ TEST(Sweep, ChangesTheNumberOfGpusOfAFleet) {
   EXPECT_FALSE(with_gpus("8x8xA100-80GB", 12)) << "one and a half nodes";
   EXPECT_FALSE(with_gpus("2xA100-40GB,1xA30-24GB", 4));
   EXPECT_FALSE(with_gpus("fleet.json", 4));
+}
+
+TEST(Times, AreTakenInEveryForm) {
+  const auto run = [](const char* times) {
+    const Outcome ran = shell(
+        std::string("cleave simulate --fleet 2xA100-40GB --generate lab-day --scheduler ") + times);
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+    return ran.out;
+  };
+  const std::string seconds =
+      run("online --reconfiguration 90 --checkpoint 120 --process-start 5400 "
+          "--faults 'mtbf=129600;repair=3600' --reserve n0/1@90000-180000=ann");
+  const std::string words =
+      run("online --reconfiguration 1m30s --checkpoint '2 min' --process-start "
+          "01:30:00 --faults 'mtbf=1-12:00:00;repair=1h' --reserve n0/1@1-01:00:00-2-02:00:00=ann");
+  const auto behind_names = [](const std::string& text) { return text.substr(text.find("run: ")); };
+  EXPECT_EQ(behind_names(seconds), behind_names(words));
+  EXPECT_TRUE(
+      words.contains("90 s for each change of a GPU; checkpoints of 2 min; processes start "
+                     "in 90 min; each GPU is lost every 36 h on average, for 1 h"))
+      << words;
+  for (const char* wrong : {"--process-start soon", "--reconfiguration 15:00", "--checkpoint 5x",
+                            "--outage n0/0@soon-later", "--faults mtbf=0"}) {
+    const Outcome refused = shell(
+        std::string("cleave simulate --fleet 1xA100-40GB --generate lab-day --scheduler online ") +
+        wrong);
+    EXPECT_EQ(refused.exit_code, 2) << wrong;
+    EXPECT_TRUE(refused.err.contains("1h30m")) << refused.err;
+  }
+  const auto arrivals = [](const std::string& gap) {
+    const Scratch scratch;
+    const std::string trace = scratch.write(
+        "jobs.csv",
+        "job,model,batch_size,runtime_on_full_gpu_s,iterations\n0,gnn,64,60,10\n1,gnn,64,60,10\n");
+    const Outcome written = shell("cleave workload from miso:" + trace + " --gap " + gap);
+    EXPECT_EQ(written.exit_code, 0) << written.err;
+    return written.out;
+  };
+  EXPECT_EQ(arrivals("90"), arrivals("1m30s"));
+  EXPECT_NE(arrivals("90"), arrivals("1h"));
+}
+
+TEST(AssumedRanges, AreThoseOfEachAssumptionAlone) {
+  ComparisonPlan plan;
+  plan.fleet = *parse_fleet_in_short("2xA100-40GB", ProfileChoice());
+  plan.specs = {*parse_scheduler("full-gpu"), *parse_scheduler("online")};
+  for (const std::uint64_t seed : {3U, 4U}) {
+    plan.seeds.push_back(seed);
+    Workload& workload = plan.workloads.emplace_back(*generate_workload("lab-day", seed));
+    for (Job& job : workload.jobs) job.speed = workload.intern(SpeedModel{});
+  }
+  const auto alone = [&](const std::vector<Workload>& workloads) {
+    ComparisonPlan other = plan;
+    other.workloads = workloads;
+    return compare(run_side_by_side(other, 1, [](std::size_t) { return Progress(); })->seeds);
+  };
+  const std::vector<Assumption> assumptions = assumptions_for(plan);
+  ASSERT_EQ(assumptions.size(), 3U);
+  const RunComparison as_it_is = alone(plan.workloads);
+  for (const std::size_t threads : {1U, 4U}) {
+    const auto range = run_range(plan, as_it_is, assumptions, threads);
+    ASSERT_TRUE(range && range->by_assumption.size() == 3);
+    for (std::size_t k = 0; k < 3; ++k)
+      EXPECT_EQ(to_json(range->by_assumption[k]), assumptions[k].workloads.empty()
+                                                      ? to_json(as_it_is)
+                                                      : to_json(alone(assumptions[k].workloads)));
+    EXPECT_NE(to_json(range->by_assumption[0]), to_json(as_it_is)) << "something is at stake";
+  }
+}
+
+TEST(Rejections, OfAllJobsAreAFailure) {
+  const Scratch scratch;
+  const std::string jobs =
+      scratch.write("jobs.jsonl", R"({"id": "a", "profile": "7g.40gb", "duration_s": 10}
+{"id": "b", "profile": "7g.40gb", "duration_s": 10}
+)");
+  const std::string on_a30 = " --fleet 2xA30-24GB --workload " + jobs,
+                    on_a100 = " --fleet 2xA100-40GB --workload " + jobs;
+  const std::string said =
+      "no job could run: 2 jobs were rejected: no A30-24GB here has a profile 7g.40gb; name a "
+      "fleet that holds such jobs, or change what they ask for\n";
+  const Outcome alone = shell("cleave simulate" + on_a30);
+  EXPECT_EQ(alone.exit_code, 1);
+  EXPECT_EQ(alone.err, "cleave: the run: " + said);
+  EXPECT_TRUE(alone.out.contains("0 finished, 0 failed, 2 rejected")) << "the answer is there";
+  const Outcome compared = shell("cleave compare --json --schedulers full-gpu,online" + on_a30);
+  EXPECT_EQ(compared.exit_code, 1);
+  EXPECT_EQ(compared.err, "cleave: the runs: " + said);
+  EXPECT_TRUE(parse_json(compared.out, "stdout")) << "one document";
+  EXPECT_EQ(shell("cleave simulate" + on_a100).exit_code, 0);
+  scratch.write("jobs.jsonl", R"({"id": "a", "profile": "7g.40gb", "duration_s": 10}
+{"id": "b", "profile": "1g.6gb", "duration_s": 10}
+)");
+  EXPECT_EQ(shell("cleave simulate" + on_a30).exit_code, 0) << "one of them runs";
 }
 
 }  // namespace

@@ -300,9 +300,10 @@ TEST(Waiting, SaysTheFirstCodeThatIsNotZero) {
   // A job that does not exist is the user's mistake, for every command.
   for (const char* command : {"wait 6", "wait 1 6", "show 6", "cancel 6", "logs 6", "logs -f 6"})
     says(world.run(command), 2, {"there is no job 6"});
-  for (const char* command : {"wait six", "show six", "cancel six", "logs six"})
-    says(world.run(command), 2, {"no unfinished job is called 'six'"});
-  says(world.run("wait"), 2, {"JOB"});
+  for (const char* command : {"wait six", "show six", "logs six"})
+    says(world.run(command), 2, {"no job is called 'six'; `cleave ps --all`"});
+  says(world.run("cancel six"), 2, {"no unfinished job is called 'six'"});
+  says(world.run("wait"), 2, {"JOB", "--all"});
   EXPECT_EQ(document(world.run("wait 1 2 --json"))["jobs"].size(), 2U);
 }
 
@@ -505,6 +506,45 @@ TEST(Advise, AsksTheDaemonForAllThatItHasRun) {
   says(shell("cleave " + advise + "daemon --socket /nowhere/s"), 1, {"no daemon answers"});
 }
 
+TEST(Waiting, TakesRangesNamesArraysAndAll) {
+  StubWorld world;
+  for (std::int64_t id = 1; id <= 5; ++id) {
+    ApiJob job = job_of(id, id == 4 ? "failed" : "finished", id == 4 ? 7 : 0);
+    job.name = "train";
+    world.put(job);
+  }
+  EXPECT_EQ(world.run("wait 1-3").exit_code, 0);
+  EXPECT_EQ(world.run("wait 2-9").exit_code, 7) << "also jobs that have ended";
+  const Outcome each_once = world.run("wait 3-4 4 3");
+  EXPECT_EQ(std::ranges::count(each_once.out, '\n'), 2) << each_once.out;
+  says(world.run("wait 20-30"), 2, {"none of your jobs is in 20-30"});
+  says(world.run("wait --all"), 0, {"you have no unfinished jobs"});
+  says(world.run("wait --all 3"), 2, {"--all"});
+  const Outcome named = world.run("wait train");
+  EXPECT_EQ(named.out, "job 5 finished\n");
+  says(named, 0, {"several jobs that have ended are called 'train'; this is the newest, job 5"});
+}
+
+TEST(Submit, TakesTimesAsPeopleWriteThem) {
+  StubWorld world;
+  const auto sent = [&](const std::string& options) {
+    const Outcome outcome = shell(world.command("submit " + options + " -- true"));
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return world.submissions().back();
+  };
+  for (const auto& [text, seconds] :
+       {std::pair("90", 90.0), std::pair("1h30m", 5400.0), std::pair("08:00:00", 28800.0),
+        std::pair("1-12:00:00", 129600.0)})
+    EXPECT_EQ(sent(fmt::format("--time-limit {}", text))["time_limit_s"], seconds) << text;
+  const Json job = sent("--times 1g.5gb=10m,7g.40gb=92 --stop-grace 2m --deadline 2d");
+  EXPECT_EQ(job["times"][0]["time_s"], 600.0);
+  EXPECT_EQ(job["times"][1]["time_s"], 92.0);
+  EXPECT_EQ(job["stop_grace_s"], 120.0);
+  EXPECT_EQ(job["deadline_s"], 172800.0);
+  says(shell(world.command("submit --time-limit 15:00 -- true")), 2,
+       {"--time-limit: '15:00' is not a time; write 90 (seconds), 15m, 1h30m"});
+}
+
 TEST(JobsByName, AreFoundWhereJustOneLivesUnderIt) {
   StubWorld world;
   for (const std::int64_t id : {1, 2, 3}) {
@@ -513,14 +553,20 @@ TEST(JobsByName, AreFoundWhereJustOneLivesUnderIt) {
     world.put(job);
   }
   EXPECT_EQ(document(world.run("show one --json"))["id"], 1);
-  says(world.run("show two"), 2, {"2 unfinished jobs are called 'two'", "give a number: 3, 2"});
-  says(world.run("show three"), 2, {"no unfinished job is called 'three'"});
+  const Outcome newest = world.run("show two --json");
+  EXPECT_EQ(document(newest)["id"], 3);
+  says(newest, 0, {"several unfinished jobs are called 'two'; this is the newest, job 3"});
+  says(world.run("cancel two"), 2, {"2 unfinished jobs are called 'two'"});
+  says(shell(world.command("submit --after ok:two -- true")), 2,
+       {"2 unfinished jobs are called 'two'", "give a number: 3, 2"});
+  says(world.run("show three"), 2, {"no job is called 'three'"});
   says(world.run("show 0"), 2, {"begin at 1"});
   EXPECT_EQ(world.run("cancel one").out, "job 1 was cancelled\n");
   says(world.run("cancel one 2"), 2, {"no unfinished job is called 'one'"});
   EXPECT_TRUE(world.daemon().was_asked("POST /v1/cancellations"))
       << "the others are ended all the same";
   EXPECT_EQ(Json::parse(world.last_body())["jobs"], Json::array({2}));
+  EXPECT_EQ(document(world.run("show one --json"))["id"], 1) << "also when it has ended";
 }
 
 TEST(Cancel, TakesRangesStatesAndNames) {
@@ -546,9 +592,14 @@ TEST(Cancel, TakesRangesStatesAndNames) {
   says(world.run("cancel --dry-run nosuch"), 2, {"no unfinished job is called 'nosuch'"});
   says(world.run("cancel --dry-run other"), 2, {"4 unfinished jobs are called 'other'"});
   EXPECT_EQ(document(world.run("cancel --dry-run --json 2-3"))["would_cancel"], Json({2, 3}));
+  EXPECT_EQ(meant("5"), "job 5 finished\n") << "it has ended";
+  says(world.run("cancel --dry-run 9999"), 2, {"there is no job 9999"});
+  const Outcome some = world.run("cancel --dry-run 9999 2");
+  EXPECT_EQ(some.out, "would cancel 2\n");
+  says(some, 2, {"there is no job 9999"});
   says(world.run("cancel"), 2, {"no job is named", "--all"});
   says(world.run("cancel --all 3"), 2, {"--all"});
-  says(world.run("cancel 9-3"), 2, {"called '9-3'", "no range like 12-40"});
+  says(world.run("cancel 9-3"), 2, {"called '9-3'", "not a range like 12-40"});
   EXPECT_EQ(world.run("cancel 2-3").exit_code, 0);
   EXPECT_EQ(Json::parse(world.last_body())["jobs"], Json::array({2, 3}));
 }
@@ -759,6 +810,7 @@ TEST(Arrays, WhatWaitsIsOneLine) {
     const std::string listed = few.run("ps").out;
     EXPECT_EQ(std::ranges::count(listed, '\n'), 3) << listed;
     EXPECT_NE(listed.find("13-14  12_2-3"), std::string::npos) << listed;
+    EXPECT_NE(listed.find("2 wait"), std::string::npos) << listed;
     EXPECT_NE(listed.find("12_1 "), std::string::npos) << listed;
     EXPECT_EQ(std::ranges::count(few.run("ps --tasks").out, '\n'), 4);
   }
@@ -769,6 +821,13 @@ TEST(Arrays, WhatWaitsIsOneLine) {
   const Outcome shown = world.run("show 13");
   EXPECT_NE(shown.out.find("12_2, one of 6, 2 at a time"), std::string::npos) << shown.out;
   says(world.run("logs 12"), 2, {"12 is an array of 6 jobs", "12_1"});
+  says(world.run("logs sweep"), 2, {"12 is an array of 6 jobs", "12_1"});
+  ApiJob patterned = task_of(14, 3, "queued");
+  patterned.output = "logs/%A_%a.out";
+  patterned.directory = "/home/ada";
+  world.put(patterned);
+  const Outcome of_one = world.run("show 14");
+  EXPECT_NE(of_one.out.find("/home/ada/logs/12_3.out\n"), std::string::npos) << of_one.out;
 }
 
 TEST(Follow, AsksOnTheTerminalWhetherToCancel) {

@@ -96,6 +96,22 @@ TEST(SimNodes, AreMadeShownBrokenAndDestroyed) {
   EXPECT_FALSE(std::filesystem::exists(directory));
 }
 
+TEST(SimNodes, AreNotDestroyedWhileSomebodyUsesThem) {
+  const SimNode node;
+  const auto seen = look_at_sim_node(node.directory);
+  ASSERT_TRUE(seen);
+  std::filesystem::create_directories(node.directory + "/cleave");
+  {
+    const auto held =
+        GpuLock::take(node.directory + "/cleave", seen->gpus.back().uuid, "GPU 1", "cleaved");
+    ASSERT_TRUE(held);
+    says(shell(fmt::format("cleave sim-node destroy {}", node.directory)), 1,
+         {"the node is used by cleaved", "end it first"});
+    EXPECT_EQ(node.run("gpus").exit_code, 0) << "it is still there";
+  }
+  EXPECT_EQ(shell(fmt::format("cleave sim-node destroy {}", node.directory)).exit_code, 0);
+}
+
 TEST(SimNodes, AreNotEndedByAUserWhoMayNotRemoveThem) {
   const std::string nobody = "setpriv --reuid 65534 --regid 65534 --clear-groups ";
   if (::geteuid() != 0 || shell(nobody + "cleave --version").exit_code != 0)
@@ -125,9 +141,9 @@ TEST(Gpus, ShowsEachWithItsInstances) {
   EXPECT_EQ(gpus["gpus"][0]["model"], "A100-40GB");
   EXPECT_EQ(gpus["gpus"][0]["picture"], "[aaaa..#.]");
   EXPECT_EQ(gpus["gpus"][0]["mig"], Json::parse(R"({"enabled": true, "pending": true})"));
-  EXPECT_EQ(gpus["gpus"][0]["instances"],
-            Json::parse(R"([{"profile": "3g.20gb", "start": 0, "owner": "ours"},
-                            {"profile": "1g.5gb", "start": 6, "owner": "foreign"}])"));
+  EXPECT_EQ(gpus["gpus"][0]["instances"], Json::parse(R"([
+                {"profile": "3g.20gb", "start": 0, "owner": "ours", "claim": null},
+                {"profile": "1g.5gb", "start": 6, "owner": "foreign", "claim": null}])"));
   EXPECT_GT(gpus["gpus"][0]["power_w"].get<double>(), 0);
   EXPECT_EQ(gpus["gpus"][1]["picture"], "[....]");
   const Outcome text = node.run("gpus");

@@ -98,10 +98,12 @@ TEST(JobFields, OneDocumentMeansTheSameInBothForms) {
   std::size_t documents = 0;
   for (const JobField& field : job_fields()) {
     // A name for the profile is not part of submissions' instances; the daemon knows a kernel's
-    // slices only when it knows its GPUs. What is asked of a service is said in workloads only, and
+    // slices only when it knows its GPUs. The tasks of an array have
+    // names of their own in a workload. What is asked of a service is said in workloads only, and
     // so is that a lease saves its work unless it says so.
     if (field.workload != field.submission || field.workload == "instances" ||
-        field.workload == "kernel" || field.workload == "service" || field.workload == "lease")
+        field.workload == "kernel" || field.workload == "service" || field.workload == "lease" ||
+        field.workload == "array")
       continue;
     Json document = usual();
     document.update(members(field.beside));

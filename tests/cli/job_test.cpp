@@ -78,6 +78,7 @@ TEST_F(Job, NeedsANodeAndADevice) {
   const auto nowhere = on_it("unset CLEAVE_SIM_NODE; cleave-job");
   EXPECT_EQ(nowhere.exit_code, 2);
   EXPECT_NE(nowhere.err.find("CLEAVE_SIM_NODE"), std::string::npos) << nowhere.err;
+  EXPECT_EQ(on_it("cleave-job --iterations 1 --seconds 00:00:00 --quiet").exit_code, 0);
   EXPECT_EQ(on_it("CLEAVE_SIM_NODE=none cleave-job --seconds 0.01").exit_code, 2);
   EXPECT_EQ(on_it("CUDA_VISIBLE_DEVICES= cleave-job --seconds 0.01").exit_code, 2);
   EXPECT_EQ(on_it("CUDA_VISIBLE_DEVICES=7 cleave-job --seconds 0.01").exit_code, 2);

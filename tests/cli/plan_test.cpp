@@ -235,5 +235,25 @@ TEST(Plan, BadInputIsToldWhereAndWhat) {
   refused("shuffle --fleet 2xA30-24GB", "plan");
 }
 
+TEST(Plan, SaysThatAllInstancesMustStay) {
+  const testing_program::Scratch scratch;
+  const auto fleet = [&](const char* more) {
+    return scratch.write(
+        "fleet.json",
+        fmt::format(R"({{"gpus": [{{"name": "n0/0", "model": "A100-40GB", "instances": )"
+                    R"([{{"profile": "1g.5gb", "start": 0, {}}}]}}]}})",
+                    more));
+  };
+  const auto imported =
+      testing_program::cleave("plan compact --fleet " + fleet(R"("movable": false)"));
+  ASSERT_EQ(imported.exit_code, 0) << imported.err;
+  EXPECT_TRUE(imported.out.starts_with("the only instance of this fleet must stay: it is a wall"))
+      << imported.out;
+  EXPECT_NE(imported.out.find("\"movable\": true"), std::string::npos);
+  const auto declared = testing_program::cleave("plan compact --fleet " +
+                                                fleet(R"("movable": true, "workload": "a")"));
+  EXPECT_EQ(declared.out.find("must stay"), std::string::npos) << declared.out;
+}
+
 }  // namespace
 }  // namespace cleave

@@ -6,9 +6,12 @@
 
 #include <array>
 #include <cmath>
+#include <fstream>
+#include <iterator>
 
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "base/places_test.hpp"
 #include "base/random.hpp"
 #include "json_of.hpp"
 
@@ -84,9 +87,29 @@ Year make_year(std::uint64_t seed) {
   return year;
 }
 
-constexpr const char* compare =
-    "cleave compare --fleet 8xA100-80GB --trace sacct:{} --skip-bad-lines --schedulers "
-    "full-gpu:backfill=easy,scheme-b:backfill=easy,online:backfill=easy,static:layout=best ";
+/// The command of the block in docs/comparing.md below this mark, as a shell reads it.
+std::string command_of_the_page() {
+  std::ifstream file(source_dir() + "/docs/comparing.md");
+  const std::string page{std::istreambuf_iterator<char>(file), {}};
+  const std::size_t mark = page.find("<!-- tests/cli/site_day_test.cpp runs this -->");
+  const std::size_t begin = page.find("```sh\n", mark) + 6, end = page.find("\n```", begin);
+  EXPECT_LT(end, page.size());
+  return page.substr(begin, end - begin);
+}
+
+void replace(std::string& command, const std::string& of_page, const std::string& here) {
+  const std::size_t at = command.find(of_page);
+  ASSERT_NE(at, std::string::npos) << of_page << " is not in\n" << command;
+  command.replace(at, of_page.size(), here);
+}
+
+/// As the page has it, with this year in place of the site's, and with fewer GPUs, as it says.
+std::string compare_as_shown(const std::string& year) {
+  std::string command = command_of_the_page();
+  replace(command, "--fleet 50x8xA100-80GB", "--fleet 8xA100-80GB");
+  replace(command, "sacct:year.txt", "sacct:" + year);
+  return command + " ";
+}
 
 TEST(SiteDay, AYearOfSlurmIsCompared) {
   const Year year = make_year(20261126);
@@ -108,8 +131,7 @@ TEST(SiteDay, AYearOfSlurmIsCompared) {
   EXPECT_EQ(info["sized_by_use"], year.sized);
   EXPECT_NEAR(info["gpu_hours"]["read"].get<double>(), year.gpu_hours, 1);
 
-  const Outcome report =
-      shell(fmt::format(fmt::runtime(compare), file) + "> " + scratch.path("report.txt"));
+  const Outcome report = shell(compare_as_shown(file) + "> " + scratch.path("report.txt"));
   ASSERT_EQ(report.exit_code, 0) << report.err;
   EXPECT_NE(report.err.find("cleave: and 7 more\ncleave: 12 bad lines passed over\n"),
             std::string::npos)
@@ -123,7 +145,7 @@ TEST(SiteDay, AYearOfSlurmIsCompared) {
         std::string("lower bound")})
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
 
-  const Json json = json_of(shell(fmt::format(fmt::runtime(compare), file) + "--json"), 0);
+  const Json json = json_of(shell(compare_as_shown(file) + "--json"), 0);
   const Json& schedulers = json["comparison"]["schedulers"];
   ASSERT_EQ(schedulers.size(), 4U);
   for (std::size_t s = 0; s < 3; ++s) {

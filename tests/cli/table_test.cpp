@@ -61,6 +61,20 @@ TEST(Table, FollowsInBlocksWhereNumbersDoNotFit) {
             "online:migration=off  130.8 min\n");
 }
 
+/// As in the table of what would change advice: the first column says it in a sentence.
+TEST(Table, WrapsTheFirstColumnRatherThanGoBeyondTheTerminal) {
+  Table table({"if", "over whole GPUs", "best over best now", "advice then", "changes the answer"});
+  table.add({"all of unknown speed use a part of the GPU (0.88 of its speed on 1g.5gb)",
+             "1.00 (0.60 to 1.00)", "1.00 (1.00 to 1.00)", "online:migration=off;backfill=easy",
+             "no"});
+  for (const std::size_t width : {60, 80, 100}) {
+    const std::string text = table.text(width);
+    EXPECT_LE(widest(text), width) << text;
+    for (const char* word : {"unknown", "1g.5gb)", "online:migration=off;backfill=easy", "answer"})
+      EXPECT_TRUE(text.contains(word)) << word << "\n" << text;
+  }
+}
+
 TEST(Figures, OfOneColumnAreInOneUnit) {
   using Texts = std::vector<std::string>;
   EXPECT_EQ(in_one_unit("s", {90.0, 3600.0, std::nullopt}), (Texts{"1.5 min", "60.0 min", "-"}));

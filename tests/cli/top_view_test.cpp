@@ -71,6 +71,44 @@ std::size_t lines_with(const Lines& lines, const std::string& part) {
       std::ranges::count_if(lines, [&](const std::string& line) { return line.contains(part); }));
 }
 
+/// An array of which two jobs run, and the others wait for one of two reasons.
+TopData sweep() {
+  TopData data = world(1, 0);
+  for (std::int64_t index = 1; index <= 40; ++index) {
+    ApiJob each = job(11 + index, "sweep", index <= 2 ? "running" : "queued");
+    each.array = ArrayTask{.job = 12, .last = 51, .index = index, .tasks = 40, .at_once = 0};
+    if (index > 2)
+      each.reason =
+          index < 40 ? fmt::format("no GPU has room for it now; {} jobs wait before it", index - 3)
+                     : "it waits until job 7 has finished, which nobody can say when";
+    data.jobs.push_back(each);
+  }
+  return data;
+}
+
+TEST(TopView, FoldsWhatWaitsForOneReason) {
+  const TopData data = sweep();
+  const Lines lines = top_screen({}, data, {80, 40});
+  EXPECT_EQ(lines_with(lines, "37 wait"), 1U) << text(lines);
+  EXPECT_EQ(lines_with(lines, "12_3-39"), 1U) << text(lines);
+  EXPECT_EQ(lines_with(lines, "12_40"), 1U) << text(lines);
+  const Lines each = top_screen(after({}, "t", data, {80, 40}), data, {80, 40});
+  EXPECT_EQ(lines_with(each, "37 wait"), 0U) << text(each);
+  EXPECT_GT(lines_with(each, "queued"), 5U) << text(each);
+}
+
+TEST(TopView, ReasonsAreWholeOnNarrowScreens) {
+  const Lines lines = top_screen({}, sweep(), {60, 40});
+  std::string words;
+  for (const std::string& line : lines) {
+    EXPECT_LE(columns_of(line), 60U);
+    words += line.substr(std::min(line.size(), line.find_first_not_of(' '))) + " ";
+  }
+  EXPECT_TRUE(words.contains("no GPU has room for it now; 0 jobs wait before it")) << text(lines);
+  EXPECT_TRUE(words.contains("it waits until job 7 has finished, which nobody can say when"))
+      << text(lines);
+}
+
 TEST(TopView, FitsEveryScreenWithJobsInSight) {
   for (const std::int64_t gpus : {1, 4, 16, 64})
     for (const std::size_t width : {60, 80, 100})
@@ -100,6 +138,25 @@ TEST(TopView, SaysHowMuchOfEachInstanceIsUsed) {
   EXPECT_TRUE(text(few).contains("job 1 train-1")) << text(few);
   const Lines many = top_screen({}, world(10, 3), {80, 24});
   EXPECT_TRUE(text(many).contains("A 25%  B 100%  c 0%")) << text(many);
+}
+
+TEST(TopView, SaysForWhomAGpuIsReservedAndWhatAClaimHas) {
+  TopData data = world(2, 3);
+  const Instant now = std::chrono::system_clock::now();
+  data.gpus[0].reserved_for = "ann";
+  data.gpus[0].reserved_from = now - std::chrono::hours(1);
+  data.gpus[0].reserved_until = now + std::chrono::hours(1);
+  data.gpus[1].reserved_for = "";
+  ApiInstance& claimed = data.gpus[1].instances[2];
+  claimed.claim = "slurm:12";
+  claimed.claim_holder = "job 12 of ann";
+  const std::string few = text(top_screen({}, data, {100, 24}));
+  EXPECT_TRUE(few.contains("reserved for ann until ")) << few;
+  EXPECT_TRUE(few.contains("claim slurm:12 (job 12 of ann)")) << few;
+  EXPECT_TRUE(few.contains("C 1g.5gb")) << few;
+  data = world(64, 3);
+  data.gpus[0].reserved_for = "ann";
+  EXPECT_TRUE(text(top_screen({}, data, {80, 30})).contains("]R"));
 }
 
 /// As on Hopper: the driver counts how busy instances with jobs are.

@@ -63,8 +63,28 @@ constexpr const char* commands[] = {
     "cleave simulate --help",
     "cleave compare --help",
     "cleave submit --help",
+    "cleave plan deploy --help",
+    "cleave slurm shadow --help",
+    "cleave reproduce all --help",
+    "cleave admit --fleet 4xA100-40GB --batch examples/batches/class.json",
+    "cleave simulate --fleet 4xA100-40GB --generate lab-day",
+    "cleave rebalance --fleet examples/fleets/departed.json --gpu n0/1",
+    "cleave forecast kernel --grid 200 --threads 256 --registers 40 --gpu A100-40GB",
+    "cleave forecast memory --series examples/series/growing-context.csv --iterations 157 "
+    "--capacity 9984",
 };
 INSTANTIATE_TEST_SUITE_P(At80Columns, Widths, testing::ValuesIn(commands));
+
+TEST(WidthsOfErrors, FitTheTerminalAndAreOneLineInPipes) {
+  const char* too_large = "cleave place --fleet examples/fleets/one-node.json --profile 7g.40gb";
+  const std::string shown = expect_fits(too_large, 1);
+  EXPECT_TRUE(shown.contains("\n  ")) << "wrapped: " << shown;
+  const Outcome whole = shell(too_large);
+  EXPECT_EQ(std::ranges::count(whole.err, '\n'), 1) << whole.err;
+  EXPECT_GT(whole.err.size(), 100U);
+  const Scratch scratch;
+  expect_fits("cleave sim-node create " + scratch.path("node") + " --gpus 1xA100-40GB --instant");
+}
 
 /// The GPUs with the longest names, some instances, and somebody else's.
 TEST(WidthsOfANode, FitTheTerminalAndAreWholeInPipes) {

@@ -19,6 +19,7 @@
 #include "cli/compare/sweep.hpp"
 #include "cli/compare/wait_chart.hpp"
 #include "cli/history_replay.hpp"
+#include "cli/nothing_ran.hpp"
 #include "cli/output_files.hpp"
 #include "cli/report_file.hpp"
 #include "cli/run_outcomes.hpp"
@@ -30,12 +31,12 @@ namespace cleave::cli {
 
 namespace {
 
-struct Options {
+struct CompareCommandOptions {
   RunArguments run;
   HistoryArguments history;
   std::string schedulers, outcomes, csv, report, sweep, charts = when_charts.front();
   std::uint64_t seeds = 1, threads = 0;
-  Options() { run.fleet_may_be_asked = true; }
+  CompareCommandOptions() { run.fleet_may_be_asked = true; }
 };
 
 /// A comparison, and the past that it replays, if it does.
@@ -46,7 +47,7 @@ struct Question {
 };
 
 /// The past as the workload; the scheduler that ran is compared too.
-Result<void> read_past(const Options& options, Question& question) {
+Result<void> read_past(const CompareCommandOptions& options, Question& question) {
   ComparisonPlan& plan = question.plan;
   auto replay = read_replay(options.history, plan.fleet);
   if (!replay) return std::unexpected(replay.error());
@@ -65,7 +66,7 @@ Result<void> read_past(const Options& options, Question& question) {
 }
 
 /// Arrivals of workloads that are not traces come `faster`.
-Result<Question> read_question(const Options& options, double faster) {
+Result<Question> read_question(const CompareCommandOptions& options, double faster) {
   Question question;
   ComparisonPlan& plan = question.plan;
   const auto fits = options.history.check(options.run.names_workload());
@@ -125,13 +126,13 @@ struct Point {
   std::string page = {};  // where a report is wanted
 };
 
-std::size_t threads_of(const Options& options) {
+std::size_t threads_of(const CompareCommandOptions& options) {
   const std::size_t cores = std::max<std::size_t>(1, std::thread::hardware_concurrency());
   return options.threads > 0 ? options.threads : cores;
 }
 
-Result<ComparedRuns> run_with_progress(Point& point, const Options& options, OutcomeFiles* files,
-                                       FirstSeed* first) {
+Result<ComparedRuns> run_with_progress(Point& point, const CompareCommandOptions& options,
+                                       OutcomeFiles* files, FirstSeed* first) {
   const ComparisonPlan& plan = point.plan();
   ProgressLine progress("simulating", plan.seeds.size() * plan.specs.size());
   const OutcomesOfSeed outcomes =
@@ -148,7 +149,7 @@ Result<ComparedRuns> run_with_progress(Point& point, const Options& options, Out
 }
 
 /// Null where nobody wants them.
-Result<std::unique_ptr<OutcomeFiles>> open_outcomes(const Options& options) {
+Result<std::unique_ptr<OutcomeFiles>> open_outcomes(const CompareCommandOptions& options) {
   const std::vector<OutputOption> outputs = {
       {"--outcomes", options.outcomes}, {"--csv", options.csv}, {"--report", options.report}};
   if (const auto apart = written_once(outputs); !apart) return std::unexpected(apart.error());
@@ -160,14 +161,14 @@ Result<std::unique_ptr<OutcomeFiles>> open_outcomes(const Options& options) {
 }
 
 /// Null where nobody wants it.
-Result<std::unique_ptr<WholeFile>> open_report(const Options& options) {
+Result<std::unique_ptr<WholeFile>> open_report(const CompareCommandOptions& options) {
   if (options.report.empty()) return nullptr;
   return WholeFile::open(options.report);
 }
 
 /// What the answer rests on: over a range of what was assumed where there is one comparison alone,
 /// and beside the past that it replays.
-Result<void> judge(Point& point, const Options& options, bool alone) {
+Result<void> judge(Point& point, const CompareCommandOptions& options, bool alone) {
   const Question& question = point.question;
   if (alone) {
     const auto& others = question.replay ? question.replay->others : assumptions_for(question.plan);
@@ -183,9 +184,14 @@ Result<void> judge(Point& point, const Options& options, bool alone) {
   return {};
 }
 
-Result<Point> run_point(const Options& given, const Sweep& sweep, const std::string& value,
-                        OutcomeFiles* files) {
-  Options options = given;
+std::optional<ReplayedPast> past_of(const Point& point) {
+  if (!point.question.replay) return std::nullopt;
+  return ReplayedPast{*point.question.replay, point.errors};
+}
+
+Result<Point> run_point(const CompareCommandOptions& given, const Sweep& sweep,
+                        const std::string& value, OutcomeFiles* files) {
+  CompareCommandOptions options = given;
   double faster = 1;
   if (!value.empty()) {
     auto arguments = with_value(sweep, value, given.run);
@@ -213,7 +219,7 @@ Result<Point> run_point(const Options& given, const Sweep& sweep, const std::str
   plan.observer = {};
   if (const auto judged = judge(point, options, sweep.values.empty()); !judged)
     return std::unexpected(judged.error());
-  if (first) point.page = first->page(point.results);
+  if (first) point.page = first->page(point.results, past_of(point));
   // The others are not read again, and a sweep has many.
   plan.workloads.erase(plan.workloads.begin() + 1, plan.workloads.end());
   return point;
@@ -237,7 +243,8 @@ Json sweep_json(const std::string& option, const std::vector<Point>& points, boo
   return {{"sweep", option}, {"points", std::move(all)}};
 }
 
-void print_points(const Options& options, const Sweep& sweep, const std::vector<Point>& points) {
+void print_points(const CompareCommandOptions& options, const Sweep& sweep,
+                  const std::vector<Point>& points) {
   const bool charts = wants_charts(options.charts);
   const Point& first = points.front();
   if (sweep.values.empty()) {
@@ -268,7 +275,18 @@ Result<void> write_csv(const std::string& path, const Sweep& sweep,
   return write_whole(path, compare_csv(sweep.option, runs));
 }
 
-Result<int> compare_command(const Options& options) {
+/// The answer is there whatever it says; where no job could run under any scheduler, the command
+/// has failed all the same.
+int exit_code_of(const std::vector<Point>& points) {
+  std::vector<const RunSummary*> runs;
+  for (const Point& point : points)
+    for (const SeedRuns& seed : point.results.seeds)
+      for (const RunSummary& run : seed.runs) runs.push_back(&run);
+  const auto nothing = nothing_ran(runs);
+  return nothing ? report_error(*nothing, false) : 0;
+}
+
+Result<int> compare_command(const CompareCommandOptions& options) {
   const auto sweep = parse_sweep(options.sweep);
   if (!sweep) return std::unexpected(sweep.error());
   if (!options.report.empty() && !sweep->values.empty())
@@ -298,10 +316,10 @@ Result<int> compare_command(const Options& options) {
   if (options.run.json) {
     print(sweep->values.empty() ? point_json(points.front(), options.run.timing)
                                 : sweep_json(sweep->option, points, options.run.timing));
-    return 0;
+    return exit_code_of(points);
   }
   print_points(options, *sweep, points);
-  return 0;
+  return exit_code_of(points);
 }
 
 }  // namespace

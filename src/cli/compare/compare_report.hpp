@@ -3,14 +3,22 @@
 // with the first seed.
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "cli/history_replay.hpp"
 #include "report/report.hpp"
 #include "report/run_recorder.hpp"
 #include "simulate/side_by_side.hpp"
 
 namespace cleave::cli {
+
+/// A past that was replayed, and how far the simulation of the scheduler that ran is off.
+struct ReplayedPast {
+  const HistoryReplay& replay;
+  const std::optional<ReplayErrors>& errors;
+};
 
 /// Watches the runs with the first seed, one of each scheduler.
 class FirstSeed {
@@ -22,8 +30,9 @@ class FirstSeed {
   [[nodiscard]] RunObserver* observer(std::size_t seed, std::size_t scheduler);
   /// As OutcomesOfSeed.
   void hear(std::size_t seed, const std::vector<std::vector<JobOutcome>>& by_scheduler);
-  /// The page; once.
-  [[nodiscard]] std::string page(const ComparedRuns& results);
+  /// The page; once. `past` where one was replayed.
+  [[nodiscard]] std::string page(const ComparedRuns& results,
+                                 const std::optional<ReplayedPast>& past);
 
  private:
   [[nodiscard]] std::vector<report::RunPart> parts(const SeedRuns& runs);

@@ -116,28 +116,41 @@ void print_other_bounds(const RunComparison& comparison) {
       bound_of(figure(*one, "makespan_s")), bound_of(figure(*one, "turnaround_mean_s")));
 }
 
-/// Jobs that did not finish, and which jobs the times are of where it is not all that anyone
-/// finished.
-void print_jobs(const RunComparison& comparison) {
-  for (const SchedulerComparison& scheduler : comparison.schedulers) {
-    std::vector<std::string> ends;
-    for (const char* name : {"failed", "rejected", "waiting"})
-      if (const auto& value = figure(scheduler, name).value; value && value->high > 0)
-        ends.push_back(fmt::format("{:g} {}", value->median, name));
-    if (!ends.empty()) say("{}: {}\n", scheduler.scheduler, fmt::join(ends, ", "));
-  }
+/// "3 failed, 1 rejected"; empty where all jobs finish.
+std::string unfinished(const SchedulerComparison& scheduler) {
+  std::vector<std::string> ends;
+  for (const char* name : {"failed", "rejected", "waiting"})
+    if (const auto& value = figure(scheduler, name).value; value && value->high > 0)
+      ends.push_back(fmt::format("{:g} {}", value->median, name));
+  return fmt::format("{}", fmt::join(ends, ", "));
+}
+
+/// What did not finish under each scheduler, and those that are not in the times, a line each.
+std::string unfinished_text(const RunComparison& comparison, const std::string& before) {
+  std::string text;
+  for (const SchedulerComparison& scheduler : comparison.schedulers)
+    if (const std::string ends = unfinished(scheduler); !ends.empty())
+      text += fmt::format("{}{}: {}\n", before, scheduler.scheduler, ends);
   for (const SchedulerComparison& scheduler : comparison.schedulers)
     if (scheduler.without_times > 0)
-      say("{} finishes fewer than half as many jobs as the best{}: it is not in the times\n",
-          scheduler.scheduler,
+      text += fmt::format(
+          "{}{} finishes fewer than half as many jobs as the best{}: it is not in the times\n",
+          before, scheduler.scheduler,
           comparison.seeds.size() == 1 ? ""
                                        : fmt::format(" with {} of {}", scheduler.without_times,
                                                      counted(comparison.seeds.size(), "seed")));
+  return text;
+}
+
+/// Jobs that did not finish, and which jobs the times are of where it is not all that anyone
+/// finished.
+void print_jobs(const RunComparison& comparison) {
+  say("{}", unfinished_text(comparison, ""));
   if (comparison.same_jobs_always()) return;
   const auto [least, most] = std::ranges::minmax(comparison.compared_jobs);
   const std::string jobs =
-      least == most ? fmt::format("{}", least) : fmt::format("{} to {}", least, most);
-  say("the schedulers do not all finish the same jobs: waiting and turnaround are over the {} jobs "
+      least == most ? counted(least, "job") : fmt::format("{} to {} jobs", least, most);
+  say("the schedulers do not all finish the same jobs: waiting and turnaround are over the {} "
       "that all finish,\nand makespans are not compared\n",
       jobs);
 }
@@ -158,7 +171,7 @@ void print_ratios(const RunComparison& comparison) {
 }
 
 /// "makespan_s" as "makespan", "oom_restarts" as "oom restarts".
-std::string words_of(const FigureComparison& figure) {
+std::string compared_words(const FigureComparison& figure) {
   std::string words(figure.figure);
   for (const std::string_view unit : {"_jobs_per_s", "_s", "_j"})
     if (words.ends_with(unit)) words.resize(words.size() - unit.size());
@@ -176,7 +189,7 @@ void print_against_first(const SchedulerComparison& first, const SchedulerCompar
   say("\n{} against {}\n", other.scheduler, first.scheduler);
   using F = FigureComparison;
   const Columns<F> columns = {
-      {text_only, " ", words_of},  // no heading
+      {text_only, " ", compared_words},  // no heading
       {text_only, "first", [&](const F& here) { return median_of(figure(first, here.figure)); }},
       {text_only, "this", median_of},
       {text_only, "ratio", ratio_text},
@@ -239,6 +252,11 @@ std::vector<std::optional<double>> medians_of(const std::vector<SweptComparison>
   return all;
 }
 
+/// Beside times that are not of all seeds, or of none.
+const char* mark_of(const SchedulerComparison& scheduler) {
+  return scheduler.without_times > 0 ? "*" : "";
+}
+
 std::string bars_of(const std::string& option, const std::vector<SweptComparison>& points,
                     const std::vector<std::optional<double>>& medians,
                     const std::vector<std::string>& texts) {
@@ -260,8 +278,10 @@ std::string bars_of(const std::string& option, const std::vector<SweptComparison
 std::string figure_sweep(const std::string& option, const std::vector<SweptComparison>& points,
                          const char* heading, const char* name, bool charts) {
   const auto medians = medians_of(points, name);
-  const auto texts = in_one_unit("s", medians);
   const auto& schedulers = points.front().comparison.schedulers;
+  auto texts = in_one_unit("s", medians);
+  for (std::size_t i = 0; i < texts.size(); ++i)
+    texts[i] += mark_of(points[i / schedulers.size()].comparison.schedulers[i % schedulers.size()]);
   std::string text =
       fmt::format("\n{}\n{}", heading, table_of(option, points, 0, [&](auto p, auto s) {
                     return texts[p * schedulers.size() + s];
@@ -270,8 +290,27 @@ std::string figure_sweep(const std::string& option, const std::vector<SweptCompa
   if (schedulers.size() > 1)
     text += fmt::format("\n{}, relative to {}\n{}", heading, schedulers.front().scheduler,
                         table_of(option, points, 1, [&](auto p, auto s) {
-                          return ratio_text(figure(points[p].comparison.schedulers[s], name));
+                          const auto& here = points[p].comparison.schedulers[s];
+                          return ratio_text(figure(here, name)) + mark_of(here);
                         }));
+  return text;
+}
+
+/// Point after point, what print_jobs() says of one.
+std::string jobs_of_sweep(const std::string& option, const std::vector<SweptComparison>& points) {
+  std::string text;
+  bool marked = false;
+  for (const auto& [value, comparison] : points) {
+    const std::string before = fmt::format("{}={}: ", option, value);
+    text += unfinished_text(comparison, before);
+    if (!comparison.same_jobs_always())
+      text += fmt::format(
+          "{}the schedulers do not all finish the same jobs; times are of those that all finish\n",
+          before);
+    marked |= std::ranges::any_of(comparison.schedulers,
+                                  [](const auto& scheduler) { return *mark_of(scheduler) != 0; });
+  }
+  if (marked) text += "*: finishes too few jobs there, as said above, and its times do not count\n";
   return text;
 }
 
@@ -315,12 +354,7 @@ std::string sweep_text(const std::string& option, const std::vector<SweptCompari
                         first.distinct_seeds,
                         first.distinct_seeds >= seeds_for_quartiles ? "the quartiles"
                                                                     : "the lowest and the highest");
-  for (const SweptComparison& point : points)
-    if (!point.comparison.same_jobs_always())
-      text += fmt::format(
-          "{}={}: the schedulers do not all finish the same jobs; times are of those that all "
-          "finish\n",
-          option, point.value);
+  text += jobs_of_sweep(option, points);
   text += figure_sweep(option, points, "mean turnaround", "turnaround_mean_s", charts);
   return text + figure_sweep(option, points, "mean wait", "wait_mean_s", charts);
 }

@@ -14,30 +14,19 @@
 #include "base/terminal_text.hpp"
 #include "base/text.hpp"
 #include "cli/daemon/daemon_client.hpp"
+#include "cli/daemon/job_choice.hpp"
 
 namespace cleave::cli {
 
 namespace {
 
-struct Options : DaemonOptions {
+struct CancelCommandOptions : DaemonOptions {
   bool now = false, all = false, dry_run = false;
   std::vector<std::string> jobs;
   std::string state, name;
 
   [[nodiscard]] bool chooses() const { return all || !state.empty() || !name.empty(); }
 };
-
-struct Range {
-  std::int64_t first = 0, last = 0;
-};
-/// "12-40"
-std::optional<Range> range_of(const std::string& word) {
-  const auto parts = split(word, '-');
-  if (parts.size() != 2) return std::nullopt;
-  const auto first = parse_integer(parts[0]), last = parse_integer(parts[1]);
-  if (!first || !last || *first < 1 || *last < *first) return std::nullopt;
-  return Range{*first, *last};
-}
 
 /// The user's unfinished jobs, by number.
 using Unfinished = std::map<std::int64_t, ApiJob>;
@@ -81,10 +70,10 @@ Result<std::vector<std::int64_t>> named(const std::string& word, const Unfinishe
     return fail(ErrorKind::bad_input, "JOB",
                 fmt::format("{} unfinished jobs are called '{}'", all.size(), visible(shown(word))),
                 fmt::format("give a number: {}; or --name for all of them", fmt::join(all, ", ")));
-  const auto range = range_of(word);
+  const auto range = job_range(word);
   if (!range)
     return std::unexpected(no_job(fmt::format(
-        "no unfinished job is called '{}', and it is no range like 12-40", shown(word))));
+        "no unfinished job is called '{}', and it is not a range like 12-40", shown(word))));
   for (auto at = unfinished.lower_bound(range->first);
        at != unfinished.end() && at->first <= range->last; ++at)
     all.push_back(at->first);
@@ -93,7 +82,7 @@ Result<std::vector<std::int64_t>> named(const std::string& word, const Unfinishe
   return all;
 }
 
-std::vector<std::int64_t> like(const Options& options, const Unfinished& unfinished) {
+std::vector<std::int64_t> like(const CancelCommandOptions& options, const Unfinished& unfinished) {
   std::vector<std::int64_t> all;
   for (const auto& [number, job] : unfinished)
     if ((options.state.empty() || job.state == options.state) &&
@@ -107,9 +96,10 @@ std::vector<std::int64_t> like(const Options& options, const Unfinished& unfinis
 struct Chosen {
   std::vector<std::int64_t> jobs;
   std::vector<Error> wrong;
+  std::set<std::int64_t> unfinished;  // those of them that are the user's own
 };
 
-Result<Chosen> chosen(ApiClient& daemon, const Options& options) {
+Result<Chosen> chosen(ApiClient& daemon, const CancelCommandOptions& options) {
   auto listed = unfinished_jobs(daemon);
   if (!listed) return std::unexpected(listed.error());
   const Unfinished unfinished = std::move(*listed);
@@ -130,6 +120,8 @@ Result<Chosen> chosen(ApiClient& daemon, const Options& options) {
       chosen.wrong.push_back(found.error());
   }
   chosen.jobs.assign(all.begin(), all.end());
+  for (const std::int64_t job : chosen.jobs)
+    if (unfinished.contains(job)) chosen.unfinished.insert(job);
   // What waits goes first, or it would begin where others have just been ended.
   std::ranges::stable_partition(chosen.jobs, [&](std::int64_t job) {
     const auto found = unfinished.find(job);
@@ -175,15 +167,37 @@ Result<Answered> ask_to_cancel(ApiClient& daemon, std::span<const std::int64_t> 
   return answered;
 }
 
-int say_what_would_be(const Options& options, const Chosen& meant, int code) {
+/// Of other jobs than the user's unfinished ones the daemon is asked what they are: they may be
+/// others', have ended, or not exist.
+Result<int> say_what_would_be(ApiClient& daemon, const CancelCommandOptions& options,
+                              const Chosen& meant, int code) {
+  std::vector<std::int64_t> would;
+  for (const std::int64_t number : meant.jobs) {
+    if (meant.unfinished.contains(number)) {
+      would.push_back(number);
+      continue;
+    }
+    const auto document = ask_job(daemon, number);
+    if (!document && meant.jobs.size() == 1) return std::unexpected(document.error());
+    if (!document) {
+      code = std::max(code, report_error(document.error(), false));
+      continue;
+    }
+    const auto job = read_job(*document, "the daemon's answer");
+    if (!job) return std::unexpected(job.error());
+    if (!job->is_over())
+      would.push_back(number);
+    else if (!options.json)
+      fmt::print("{}\n", end_in_words(*job));
+  }
   if (options.json)
-    print(Json{{"would_cancel", meant.jobs}});
-  else
-    fmt::print("would cancel {}\n", fmt::join(meant.jobs, " "));
+    print(Json{{"would_cancel", would}});
+  else if (!would.empty())
+    fmt::print("would cancel {}\n", fmt::join(would, " "));
   return code;
 }
 
-Result<int> cancel(const Options& options) {
+Result<int> cancel(const CancelCommandOptions& options) {
   if (options.jobs.empty() && !options.chooses())
     return fail(ErrorKind::bad_usage, "JOB", "no job is named",
                 "give numbers, or one of --all, --state, --name");
@@ -196,7 +210,7 @@ Result<int> cancel(const Options& options) {
   int code = 0;
   // The others are cancelled all the same, unless no daemon answers.
   for (const Error& each : meant->wrong) code = std::max(code, report_error(each, false));
-  if (options.dry_run) return say_what_would_be(options, *meant, code);
+  if (options.dry_run) return say_what_would_be(*daemon, options, *meant, code);
   const auto answered = ask_to_cancel(*daemon, meant->jobs, options.now);
   if (!answered) return std::unexpected(answered.error());
   if (meant->jobs.size() == 1 && meant->wrong.empty() && !answered->refused.empty())

@@ -7,9 +7,11 @@
 
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "base/tell.hpp"
 #include "base/terminal_text.hpp"
 #include "base/text.hpp"
 #include "cli/daemon/job_text.hpp"
+#include "cli/time_option.hpp"
 
 namespace cleave::cli {
 
@@ -28,18 +30,24 @@ void add_daemon(CommandLine& command, DaemonOptions& options, bool with_json) {
 void add_job(CommandLine& command, std::string& job) {
   command
       .add_option("JOB", job,
-                  "Number of the job, name of an unfinished job, or 12_7: of array 12 the job with "
+                  "Number of the job; its name, which means the newest job of that name, an "
+                  "unfinished one before those that have ended; or 12_7: of array 12 the job with "
                   "index 7")
       ->required()
       ->check(not_empty());
 }
 
-void add_patience(CommandLine& command, std::int64_t& seconds_to_wait) {
+void add_patience(CommandLine& command, std::string& patience) {
   command
-      .add_option("--patience", seconds_to_wait,
-                  "Seconds to wait for a daemon that does not answer, such as while it restarts")
-      ->check(whole_number(0))
-      ->default_str("60");
+      .add_option("--patience", patience,
+                  "How long to wait for a daemon that does not answer, such as while it restarts")
+      ->type_name(time_type)
+      ->check(time_between(Duration{}))
+      ->default_str(usual_patience);
+}
+
+seconds patience_of(const std::string& patience) {
+  return std::chrono::ceil<seconds>(time_given(patience));
 }
 
 Result<std::vector<SocketPlace>> sockets_of(const DaemonOptions& options) {
@@ -85,138 +93,6 @@ Result<Json> ask_jobs(ApiClient& daemon, const std::string& query, std::size_t l
   return jobs;
 }
 
-namespace {
-
-/// The jobs of an array, by index.
-Result<std::map<std::int64_t, std::int64_t>> jobs_of_array(ApiClient& daemon, std::int64_t array) {
-  const auto found = ask_jobs(daemon, fmt::format("all=1&array={}", array),
-                              std::numeric_limits<std::size_t>::max());
-  if (!found) return std::unexpected(found.error());
-  const auto jobs = read_jobs(Json{{"jobs", *found}}, "the daemon's answer");
-  if (!jobs) return std::unexpected(jobs.error());
-  std::map<std::int64_t, std::int64_t> numbers;
-  for (const ApiJob& each : *jobs)
-    if (each.array && each.array->job == array) numbers.emplace(each.array->index, each.id);
-  return numbers;
-}
-
-Result<std::vector<std::int64_t>> find_tasks(ApiClient& daemon, const NamedTasks& tasks) {
-  const auto there = jobs_of_array(daemon, tasks.job);
-  if (!there) return std::unexpected(there.error());
-  std::vector<std::int64_t> numbers;
-  for (const std::int64_t index : tasks.indices) {
-    const auto found = there->find(index);
-    if (found == there->end())
-      return fail(ErrorKind::bad_input, "JOB",
-                  fmt::format("array {} has no job with index {}", tasks.job, index),
-                  fmt::format("`cleave ps --all --array {}` lists its jobs", tasks.job));
-    numbers.push_back(found->second);
-  }
-  return numbers;
-}
-
-Result<std::vector<ApiJob>> unfinished_called(ApiClient& daemon, const std::string& name) {
-  const auto unfinished = ask_jobs(daemon, "", std::numeric_limits<std::size_t>::max());
-  if (!unfinished) return std::unexpected(unfinished.error());
-  auto jobs = read_jobs(Json{{"jobs", *unfinished}}, "the daemon's answer");
-  if (!jobs) return jobs;
-  std::erase_if(*jobs, [&](const ApiJob& each) { return each.name != name; });
-  return jobs;
-}
-
-/// The array that all of these are of; 0: there is none.
-std::int64_t common_array(const std::vector<ApiJob>& jobs) {
-  if (jobs.empty() || !jobs.front().array) return 0;
-  const std::int64_t array = jobs.front().array->job;
-  const auto is_of_it = [&](const ApiJob& job) { return job.array && job.array->job == array; };
-  return std::ranges::all_of(jobs, is_of_it) ? array : 0;
-}
-
-/// Runs of numbers: "12-40" for those that follow one another.
-std::vector<std::string> as_ranges(std::vector<std::int64_t> numbers) {
-  std::ranges::sort(numbers);
-  const std::string list = index_list(numbers);
-  std::vector<std::string> ranges;
-  for (const std::string_view each : split(list, ',')) ranges.emplace_back(each);
-  return ranges;
-}
-
-}  // namespace
-
-Result<std::vector<std::int64_t>> find_jobs(ApiClient& daemon, const std::string& word,
-                                            seconds patience) {
-  if (const auto tasks = parse_tasks(word)) return find_tasks(daemon, *tasks);
-  std::int64_t array = 0;
-  if (const auto number = parse_integer(word)) {
-    const auto checked = find_job(daemon, word);
-    if (!checked) return std::unexpected(checked.error());
-    const auto document =
-        patiently<Json>(daemon, patience, [&] { return ask_job(daemon, *number); });
-    if (!document) return std::unexpected(document.error());
-    const auto job = read_job(*document, "the daemon's answer");
-    if (!job) return std::unexpected(job.error());
-    if (!job->array || job->array->job != *number) return std::vector{*number};
-    array = *number;
-  } else {
-    const auto called = unfinished_called(daemon, word);
-    if (!called) return std::unexpected(called.error());
-    array = common_array(*called);
-    if (array == 0) {
-      const auto one = find_job(daemon, word);
-      if (!one) return std::unexpected(one.error());
-      return std::vector{*one};
-    }
-  }
-  const auto jobs = jobs_of_array(daemon, array);
-  if (!jobs) return std::unexpected(jobs.error());
-  std::vector<std::int64_t> numbers;
-  for (const auto& [index, job] : *jobs) numbers.push_back(job);
-  return numbers;
-}
-
-Result<std::vector<std::string>> find_dependency(ApiClient& daemon, const std::string& word) {
-  const std::size_t colon = word.find(':');
-  const std::string jobs = colon == word.npos ? std::string() : word.substr(colon + 1);
-  // What is wrong with its form is said where that is checked.
-  if (colon == word.npos || !parse_dependency(word.substr(0, colon) + ":1") ||
-      (!parse_integer(jobs) && parse_dependency(word)))
-    return std::vector{word};
-  const auto numbers = find_jobs(daemon, jobs);
-  if (!numbers) return std::unexpected(numbers.error());
-  std::vector<std::string> all;
-  for (const std::string& range : as_ranges(*numbers))
-    all.push_back(fmt::format("{}:{}", word.substr(0, colon), range));
-  return all;
-}
-
-Result<std::int64_t> find_job(ApiClient& daemon, const std::string& job) {
-  if (const auto number = parse_integer(job)) {
-    if (*number >= 1) return *number;
-    return fail(ErrorKind::bad_input, "JOB", "job numbers begin at 1", "`cleave ps` shows them");
-  }
-  if (const auto tasks = parse_tasks(job)) {
-    const auto found = find_tasks(daemon, *tasks);
-    if (!found) return std::unexpected(found.error());
-    if (found->size() == 1) return found->front();
-    return fail(ErrorKind::bad_input, "JOB", fmt::format("{} jobs are meant", found->size()),
-                "name one of them");
-  }
-  const auto called = unfinished_called(daemon, job);
-  if (!called) return std::unexpected(called.error());
-  std::vector<std::int64_t> named;
-  for (const ApiJob& each : *called) named.push_back(each.id);
-  if (named.size() == 1) return named.front();
-  if (named.empty())
-    return fail(
-        ErrorKind::bad_input, "JOB",
-        fmt::format("no unfinished job is called '{}'", visible(shown(job))),
-        "give its number; `cleave ps` lists unfinished jobs, `cleave ps --all` finished ones "
-        "too");
-  return fail(ErrorKind::bad_input, "JOB",
-              fmt::format("{} unfinished jobs are called '{}'", named.size(), visible(shown(job))),
-              fmt::format("give a number: {}", fmt::join(named, ", ")));
-}
-
 template <class Answer>
 Result<Answer> patiently(ApiClient& daemon, seconds patience,
                          const std::function<Result<Answer>()>& ask) {
@@ -227,8 +103,8 @@ Result<Answer> patiently(ApiClient& daemon, seconds patience,
     if (answer || !daemon.unreachable() || std::chrono::steady_clock::now() + pause > until)
       return answer;
     if (!said)
-      fmt::print(stderr, "cleave: {}\ncleave: jobs continue meanwhile; waiting for the daemon\n",
-                 visible(answer.error().text()));
+      tell("cleave: {}\ncleave: jobs continue meanwhile; waiting for the daemon\n",
+           visible(answer.error().text()));
     said = true;
     std::this_thread::sleep_for(pause);
   }

@@ -34,19 +34,6 @@ void add_job(CommandLine& command, std::string& job);
 [[nodiscard]] Result<Json> ask_job(ApiClient& daemon, std::int64_t job);
 /// Jobs that match a query such as "all=1&user=u", newest first, page after page; at most `limit`.
 [[nodiscard]] Result<Json> ask_jobs(ApiClient& daemon, const std::string& query, std::size_t limit);
-/// The job with this number, the only unfinished job with this name, or 12_7, that of array 12.
-[[nodiscard]] Result<std::int64_t> find_job(ApiClient& daemon, const std::string& job);
-
-/// All jobs that a word means: as find_job; or 12_7 and 12_1-5, jobs of array 12 by their indices;
-/// or all jobs of an array, by its number or their name. `patience` is with a daemon that does not
-/// answer, of which a number is asked.
-[[nodiscard]] Result<std::vector<std::int64_t>> find_jobs(ApiClient& daemon,
-                                                          const std::string& word,
-                                                          std::chrono::seconds patience = {});
-/// What "ok:train" means in numbers: "ok:12", "ok:12-40".
-[[nodiscard]] Result<std::vector<std::string>> find_dependency(ApiClient& daemon,
-                                                               const std::string& word);
-
 /// The exit code for a failure of Cleave itself, in commands whose exit code is a job's.
 inline constexpr int cleave_failed = 125;
 
@@ -60,7 +47,10 @@ extern template Result<Json> patiently(ApiClient&, std::chrono::seconds,
 extern template Result<ApiAnswer> patiently(ApiClient&, std::chrono::seconds,
                                             const std::function<Result<ApiAnswer>()>&);
 /// `--patience`
-void add_patience(CommandLine& command, std::int64_t& seconds);
+void add_patience(CommandLine& command, std::string& patience);
+/// What it is without the option.
+inline constexpr const char* usual_patience = "60s";
+[[nodiscard]] std::chrono::seconds patience_of(const std::string& patience);
 
 /// Waits until the job has ended; returns its document.
 [[nodiscard]] Result<Json> wait_for_job(ApiClient& daemon, std::int64_t job,

@@ -9,11 +9,11 @@ namespace cleave::cli {
 
 namespace {
 
-struct Options : DaemonOptions {
+struct DaemonSchedulerCommandOptions : DaemonOptions {
   std::string spec;
 };
 
-Result<int> scheduler(const Options& options) {
+Result<int> scheduler(const DaemonSchedulerCommandOptions& options) {
   auto daemon = open_daemon(options);
   if (!daemon) return std::unexpected(daemon.error());
   const bool change = !options.spec.empty();

@@ -9,11 +9,11 @@ namespace cleave::cli {
 
 namespace {
 
-struct Options : DaemonOptions {
+struct DrainCommandOptions : DaemonOptions {
   std::string gpu;
 };
 
-Result<int> drain(const Options& options, const char* what) {
+Result<int> drain(const DrainCommandOptions& options, const char* what) {
   auto daemon = open_daemon(options);
   if (!daemon) return std::unexpected(daemon.error());
   const auto document =
@@ -31,9 +31,9 @@ Result<int> drain(const Options& options, const char* what) {
 }
 
 void add(CommandLine& program, Run& run, const char* name, const char* what, const char* example) {
-  const auto [command, options] =
-      add_command<Options>(program, run, name, what, example,
-                           [name](const Options& given) { return drain(given, name); });
+  const auto [command, options] = add_command<DrainCommandOptions>(
+      program, run, name, what, example,
+      [name](const DrainCommandOptions& given) { return drain(given, name); });
   command->add_option("GPU", options.gpu, "The GPU's index or UUID")
       ->required()
       ->check(not_empty());

@@ -13,9 +13,10 @@ namespace cleave::cli {
 
 namespace {
 
-struct Options : DaemonOptions {
+struct EventsCommandOptions : DaemonOptions {
   bool follow = false;
-  std::int64_t after = -1, patience = 60;
+  std::int64_t after = -1;
+  std::string patience = usual_patience;
 };
 
 Result<void> print_event(const Json& document, bool json) {
@@ -31,7 +32,8 @@ Result<void> print_event(const Json& document, bool json) {
 }
 
 /// Prints those that are kept after `after`, page by page; the number of the last.
-Result<std::int64_t> print_past(ApiClient& daemon, const Options& options, std::int64_t after) {
+Result<std::int64_t> print_past(ApiClient& daemon, const EventsCommandOptions& options,
+                                std::int64_t after) {
   while (true) {
     const auto page = daemon.ask_json("GET", fmt::format("/v1/events?format=json&after={}", after));
     if (!page) return std::unexpected(page.error());
@@ -48,7 +50,7 @@ Result<std::int64_t> print_past(ApiClient& daemon, const Options& options, std::
   }
 }
 
-Result<void> follow_events(ApiClient& daemon, const Options& options) {
+Result<void> follow_events(ApiClient& daemon, const EventsCommandOptions& options) {
   std::string last = options.after >= 0 ? fmt::format("{}", options.after) : std::string();
   std::optional<Error> wrong;
   std::int64_t seen = options.after;
@@ -66,7 +68,7 @@ Result<void> follow_events(ApiClient& daemon, const Options& options) {
   while (true) {
     // Patience starts over whenever the daemon has answered.
     const auto followed =
-        patiently<Json>(daemon, std::chrono::seconds(options.patience), [&]() -> Result<Json> {
+        patiently<Json>(daemon, patience_of(options.patience), [&]() -> Result<Json> {
           const std::string target =
               last.empty() ? std::string("/v1/events") : fmt::format("/v1/events?after={}", last);
           const std::string before = last;
@@ -79,7 +81,7 @@ Result<void> follow_events(ApiClient& daemon, const Options& options) {
   }
 }
 
-Result<int> events(const Options& options) {
+Result<int> events(const EventsCommandOptions& options) {
   auto daemon = open_daemon(options);
   if (!daemon) return std::unexpected(daemon.error());
   if (options.follow) {

@@ -1,11 +1,14 @@
 #include "cli/daemon/job_columns.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "base/format.hpp"
 #include "base/human_size.hpp"
+#include "base/terminal.hpp"
 #include "base/terminal_text.hpp"
 #include "base/text.hpp"
 #include "cli/daemon/job_text.hpp"
@@ -120,20 +123,32 @@ struct JobLine {
   [[nodiscard]] std::string text(const JobColumn& column, Instant now) const {
     if (more.empty()) return column.text(*job, now);
     if (column.name == "job") return index_list(more);
+    if (column.name == "state") return fmt::format("{} wait", more.size());
     if (column.name == "array") return fmt::format("{}_{}", job->array->job, index_list(indices));
     return column.text(*job, now);
   }
 };
 
+/// Jobs that wait for the same reason have the same one, but for how many are before them.
+std::string without_numbers(const std::string& reason) {
+  std::string text;
+  std::ranges::copy_if(reason, std::back_inserter(text), [](char c) { return c < '0' || c > '9'; });
+  return text;
+}
+
 /// The jobs are in the order in which they are listed.
 std::vector<JobLine> lines_of(std::span<const ApiJob> jobs, bool gathered) {
   std::vector<JobLine> lines;
-  std::map<std::int64_t, std::size_t> waiting;  // the line of an array's jobs that wait
+  // The line of an array's jobs that wait for one reason.
+  std::map<std::pair<std::int64_t, std::string>, std::size_t> waiting;
   for (const ApiJob& job : jobs) {
-    const bool waits = gathered && job.array && job.state == "queued";
-    const auto known = waits ? waiting.find(job.array->job) : waiting.end();
-    if (known == waiting.end()) {
-      if (waits) waiting.emplace(job.array->job, lines.size());
+    if (!gathered || !job.array || job.state != "queued") {
+      lines.push_back({&job, {}, {}});
+      continue;
+    }
+    const auto [known, fresh] =
+        waiting.try_emplace({job.array->job, without_numbers(job.reason)}, lines.size());
+    if (fresh) {
       lines.push_back({&job, {}, {}});
       continue;
     }
@@ -145,7 +160,63 @@ std::vector<JobLine> lines_of(std::span<const ApiJob> jobs, bool gathered) {
     line.more.push_back(job.id);
     line.indices.push_back(job.array->index);
   }
+  for (JobLine& line : lines) {
+    std::ranges::sort(line.more);
+    std::ranges::sort(line.indices);
+  }
   return lines;
+}
+
+/// The table's rows, the header first; no cell of what users write is longer than `longest`, 0:
+/// none is cut.
+std::vector<std::string> table_lines(std::span<const JobLine> jobs,
+                                     const std::vector<const JobColumn*>& columns, Instant now,
+                                     std::size_t longest) {
+  std::vector<std::string> header;
+  for (const JobColumn* each : columns) header.emplace_back(each->name);
+  Table table(header);
+  for (const JobLine& line : jobs) {
+    std::vector<std::string> row;
+    for (const JobColumn* each : columns) {
+      const std::string text = line.text(*each, now);
+      const bool free = each->name == "name" || each->name == "user" || each->name == "asks" ||
+                        each->name == "job" || each->name == "array";
+      row.push_back(longest > 0 && free ? cut_to(text, longest) : text);
+    }
+    table.add(std::move(row));
+  }
+  // Not trimmed: numbers in the first column stand to the right.
+  std::string text = table.text(0);
+  text.pop_back();
+  std::vector<std::string> lines;
+  for (const std::string_view line : split(text, '\n')) lines.emplace_back(line);
+  return lines;
+}
+
+bool fits(const std::vector<std::string>& lines, std::size_t width) {
+  return std::ranges::all_of(
+      lines, [&](const std::string& line) { return ::cleave::columns_of(line) <= width; });
+}
+
+constexpr std::size_t longest_cell = 24, longest_narrow_cell = 14;
+
+/// The reason of each job below its line.
+std::string with_reasons_below(std::span<const JobLine> jobs, std::vector<const JobColumn*> columns,
+                               const JobColumn& why, const JobsView& view) {
+  constexpr std::string_view indent = "      ";
+  std::erase(columns, &why);
+  auto lines = table_lines(jobs, columns, view.now, longest_cell);
+  if (!fits(lines, view.width)) lines = table_lines(jobs, columns, view.now, longest_narrow_cell);
+  std::string text = cut_to(lines.front(), view.width) + "\n";
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    text += cut_to(lines[i + 1], view.width) + "\n";
+    const std::string reason = jobs[i].text(why, view.now);
+    if (reason.empty()) continue;
+    for (const std::string& line : cleave::lines_of(
+             reason, std::max<std::size_t>(view.width, indent.size() + 20) - indent.size()))
+      text += fmt::format("{}{}\n", indent, line);
+  }
+  return text;
 }
 
 }  // namespace
@@ -170,21 +241,16 @@ Result<std::vector<std::string>> read_job_columns(std::string_view list) {
 }
 
 std::string jobs_table(std::span<const ApiJob> jobs, const JobsView& view) {
-  constexpr std::size_t longest_cell = 24;
   const std::vector<const JobColumn*> columns = columns_of(jobs, view);
-  std::vector<std::string> header;
-  for (const JobColumn* each : columns) header.emplace_back(each->name);
-  Table table(header);
-  for (const JobLine& line : lines_of(jobs, view.gathered)) {
-    std::vector<std::string> row;
-    for (const JobColumn* each : columns) {
-      const std::string text = line.text(*each, view.now);
-      const bool named = each->name == "name" || each->name == "user" || each->name == "asks";
-      row.push_back(view.width > 0 && named ? cut_to(text, longest_cell) : text);
-    }
-    table.add(std::move(row));
-  }
-  return fitted(table.text(0), view.width);
+  const std::vector<JobLine> rows = lines_of(jobs, view.gathered);
+  const auto lines = table_lines(rows, columns, view.now, view.width > 0 ? longest_cell : 0);
+  const bool narrow = view.width > 0 && !fits(lines, view.width);
+  if (narrow && columns.size() > 1 && columns.back()->name == "why")
+    return with_reasons_below(rows, columns, *columns.back(), view);
+  std::string text;
+  for (const std::string& line : lines)
+    text += fmt::format("{}\n", narrow ? cut_to(line, view.width) : line);
+  return text;
 }
 
 void sort_for_people(std::vector<ApiJob>& jobs) {

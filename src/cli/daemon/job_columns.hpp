@@ -19,12 +19,14 @@ namespace cleave::cli {
 
 struct JobsView {
   Instant now{};
-  std::size_t width = 0;             // of the terminal: no line is longer; 0: nothing is cut
+  /// Of the terminal: no line is longer, and where they would be each reason stands below its job.
+  /// 0: nothing is cut.
+  std::size_t width = 0;
   bool with_user = false;            // among the usual columns
   std::vector<std::string> columns;  // empty: the usual ones that say something of these jobs
-  bool gathered = false;             // the jobs of an array that wait are one line
+  bool gathered = false;             // jobs of an array that wait for one reason are one line
 };
-/// A line for each job, and a header.
+/// A line or more for each job, and a header.
 [[nodiscard]] std::string jobs_table(std::span<const ApiJob> jobs, const JobsView& view);
 
 /// What has a place first, then what waits, each with the oldest first; then what has ended, with

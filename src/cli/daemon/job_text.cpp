@@ -115,9 +115,10 @@ std::string picture(const ApiGpu& gpu) {
     if (instance.start > 99) return written;
     const auto placement = geometry.find(instance.profile, static_cast<int>(instance.start));
     if (!placement) return written;
-    PlacementSet& set = instance.owner != "ours"                              ? foreign
-                        : instance.jobs.empty() && instance.processes.empty() ? idle
-                                                                              : held;
+    PlacementSet& set = instance.owner != "ours" ? foreign
+                        : instance.jobs.empty() && instance.processes.empty() && !instance.claim
+                            ? idle
+                            : held;
     set.insert(*placement);
   }
   return fmt::format("[{}]", draw(geometry, held, idle, foreign));
@@ -125,27 +126,62 @@ std::string picture(const ApiGpu& gpu) {
 
 namespace {
 
-std::string state_text(const ApiGpu& gpu) {
+/// "18:00", on another day than `now` "11-22 18:00".
+std::string time_near(Instant at, Instant now) {
+  const std::string text = local_time(at);  // "2026-11-22 18:00:00"
+  if (text.size() < 16) return text;
+  return text.substr(0, 10) == local_time(now).substr(0, 10) ? text.substr(11, 5)
+                                                             : text.substr(5, 11);
+}
+
+/// "reserved for ann until 18:00", or "reserved for ann, 14:00 to 18:00" where it begins later.
+std::string reserved_text(const ApiGpu& gpu, Instant now) {
+  const std::string reserved = gpu.reserved_for->empty()
+                                   ? std::string("reserved")
+                                   : fmt::format("reserved for {}", visible(*gpu.reserved_for));
+  if (!gpu.reserved_from || !gpu.reserved_until) return reserved;
+  const std::string until = time_near(*gpu.reserved_until, now);
+  if (*gpu.reserved_from <= now) return fmt::format("{} until {}", reserved, until);
+  return fmt::format("{}, {} to {}", reserved, time_near(*gpu.reserved_from, now), until);
+}
+
+}  // namespace
+
+std::string claim_text(const std::string& key, const std::string& holder) {
+  if (key.empty()) return "a claim of another engine";
+  return fmt::format("claim {}{}", visible(key),
+                     holder.empty() ? "" : fmt::format(" ({})", visible(holder)));
+}
+
+std::string gpu_state_text(const ApiGpu& gpu, Instant now) {
   std::vector<std::string> state;
   if (gpu.lost) state.emplace_back("lost");
   if (gpu.drained) state.emplace_back("drained");
+  if (gpu.reserved_for) state.push_back(reserved_text(gpu, now));
   if (!gpu.managed) state.emplace_back("not managed");
   if (!gpu.mig) state.emplace_back("MIG off");
   if (!gpu.trouble.empty()) state.push_back(visible(gpu.trouble));
   return fmt::format("{}", fmt::join(state, ", "));
 }
 
+namespace {
+
 std::string jobs_on(const ApiGpu& gpu) {
-  std::vector<std::int64_t> jobs;
-  for (const ApiInstance& instance : gpu.instances)
-    for (const std::int64_t job : instance.jobs)
-      if (std::ranges::find(jobs, job) == jobs.end()) jobs.push_back(job);
-  return fmt::format("{}", fmt::join(jobs, " "));
+  std::vector<std::string> all;
+  const auto add = [&all](std::string text) {
+    if (std::ranges::find(all, text) == all.end()) all.push_back(std::move(text));
+  };
+  for (const ApiInstance& instance : gpu.instances) {
+    for (const std::int64_t job : instance.jobs) add(fmt::format("{}", job));
+    if (instance.claim) add(instance.claim->empty() ? "a claim" : visible(*instance.claim));
+  }
+  return fmt::format("{}", fmt::join(all, " "));
 }
 
 }  // namespace
 
 std::string gpus_table(std::span<const ApiGpu> gpus, std::size_t width) {
+  const Instant now = std::chrono::system_clock::now();
   const Columns<ApiGpu> columns = {
       {text_only, "GPU", &ApiGpu::index},
       {text_only, "model", [](const ApiGpu& gpu) { return visible(gpu.model); }},
@@ -155,7 +191,7 @@ std::string gpus_table(std::span<const ApiGpu> gpus, std::size_t width) {
          return gpu.power_w ? fmt::format("{:.0f} W", *gpu.power_w) : std::string();
        }},
       {text_only, "jobs", jobs_on},
-      {text_only, "state", state_text}};
+      {text_only, "state", [now](const ApiGpu& gpu) { return gpu_state_text(gpu, now); }}};
   return fitted(text_rows(columns, gpus, 0), width);
 }
 

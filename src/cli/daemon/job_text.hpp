@@ -32,6 +32,10 @@ namespace cleave::cli {
 [[nodiscard]] std::string fitted(const std::string& table, std::size_t width);
 /// A line for each process of a job of several, and a header.
 [[nodiscard]] std::string processes_table(const ApiJob& job, std::size_t width);
+/// "claim slurm:12 (job 12 of ann)"; without a key it is somebody else's.
+[[nodiscard]] std::string claim_text(const std::string& key, const std::string& holder);
+/// "drained, reserved for ann until 18:00, MIG off"; empty: nothing is to be said.
+[[nodiscard]] std::string gpu_state_text(const ApiGpu& gpu, Instant now);
 /// GPUs with the picture of their layout: "[AAAA#...]", letters as in `cleave gpus`.
 [[nodiscard]] std::string gpus_table(std::span<const ApiGpu> gpus, std::size_t width);
 /// Of one GPU; the layout's own notation where its model is not known.

@@ -6,18 +6,21 @@
 #include <thread>
 
 #include "base/format.hpp"
+#include "base/tell.hpp"
 #include "base/text.hpp"
 #include "cli/daemon/daemon_client.hpp"
+#include "cli/daemon/job_choice.hpp"
 #include "cli/daemon/log_stream.hpp"
 
 namespace cleave::cli {
 
 namespace {
 
-struct Options : DaemonOptions {
+struct LogsCommandOptions : DaemonOptions {
   std::string job, rank = "0";
   bool follow = false, error_output = false, both = false, raw = false;
-  std::int64_t attempt = 0, tail = -1, patience = 60;
+  std::int64_t attempt = 0, tail = -1;
+  std::string patience = usual_patience;
 };
 
 /// One output of one process, and where it is printed.
@@ -25,23 +28,23 @@ struct Output {
   LogOf log;
   std::string prefix;
 
-  [[nodiscard]] OutputSink sink(const Options& options) const {
+  [[nodiscard]] OutputSink sink(const LogsCommandOptions& options) const {
     const bool beside = log.stream == "stderr" && options.both;
     return {beside ? STDERR_FILENO : STDOUT_FILENO, options.raw, prefix};
   }
 };
 
 /// Where the output begins.
-Result<LogPiece> beginning(ApiClient& daemon, const Options& options, const LogOf& log) {
+Result<LogPiece> beginning(ApiClient& daemon, const LogsCommandOptions& options, const LogOf& log) {
   if (options.tail >= 0) return ask_tail(daemon, log, options.attempt, options.tail);
   return ask_log(daemon, log, options.attempt, 0);
 }
 
-Result<void> print_all(ApiClient& daemon, const Options& options, const Output& output) {
+Result<void> print_all(ApiClient& daemon, const LogsCommandOptions& options, const Output& output) {
   OutputSink sink = output.sink(options);
   auto piece = beginning(daemon, options, output.log);
   if (piece && options.tail < 0 && piece->offset > 0)
-    fmt::print(stderr, "cleave: {} bytes of {} are gone\n", piece->offset, output.log.stream);
+    tell("cleave: {} bytes of {} are gone\n", piece->offset, output.log.stream);
   while (piece && !piece->bytes.empty()) {
     sink.write(piece->bytes);
     piece = ask_log(daemon, output.log, piece->attempt, piece->next);
@@ -52,7 +55,7 @@ Result<void> print_all(ApiClient& daemon, const Options& options, const Output& 
 }
 
 /// Follows one output; lines about it go to standard error.
-Result<void> follow_one(const Options& options, const Output& output) {
+Result<void> follow_one(const LogsCommandOptions& options, const Output& output) {
   auto daemon = open_daemon(options);
   if (!daemon) return std::unexpected(daemon.error());
   OutputSink sink = output.sink(options);
@@ -62,7 +65,7 @@ Result<void> follow_one(const Options& options, const Output& output) {
                      options.attempt,
                      options.attempt > 0,
                      0,
-                     std::chrono::seconds(options.patience),
+                     patience_of(options.patience),
                      rank};
   if (options.tail >= 0) {
     const auto last = ask_tail(*daemon, output.log, options.attempt, options.tail);
@@ -71,13 +74,13 @@ Result<void> follow_one(const Options& options, const Output& output) {
   }
   const auto followed = follow_log(
       *daemon, request, [&](std::string_view bytes) { sink.write(bytes); },
-      [&](const std::string& remark) { fmt::print(stderr, "cleave: {}\n", remark); });
+      [&](const std::string& remark) { tell("cleave: {}\n", remark); });
   sink.finish();
   return followed;
 }
 
 /// The processes whose output is asked for.
-Result<std::vector<std::int64_t>> ranks_of(const Options& options, const ApiJob& job) {
+Result<std::vector<std::int64_t>> ranks_of(const LogsCommandOptions& options, const ApiJob& job) {
   std::vector<std::int64_t> all;
   for (const ApiProcess& each : job.processes)
     if (!each.held) all.push_back(each.rank);
@@ -91,7 +94,7 @@ Result<std::vector<std::int64_t>> ranks_of(const Options& options, const ApiJob&
       all.size() == 1 ? "it has one, 0" : fmt::format("give 0 to {}, or all", all.size() - 1));
 }
 
-Result<std::vector<Output>> outputs_of(const Options& options, const ApiJob& job) {
+Result<std::vector<Output>> outputs_of(const LogsCommandOptions& options, const ApiJob& job) {
   const auto ranks = ranks_of(options, job);
   if (!ranks) return std::unexpected(ranks.error());
   std::vector<Output> outputs;
@@ -103,7 +106,7 @@ Result<std::vector<Output>> outputs_of(const Options& options, const ApiJob& job
   return outputs;
 }
 
-Result<int> logs(const Options& options) {
+Result<int> logs(const LogsCommandOptions& options) {
   auto daemon = open_daemon(options);
   if (!daemon) return std::unexpected(daemon.error());
   const auto number = find_job(*daemon, options.job);
@@ -113,7 +116,7 @@ Result<int> logs(const Options& options) {
   if (!there) return std::unexpected(there.error());
   const auto job = read_job(*there, "the daemon's answer");
   if (!job) return std::unexpected(job.error());
-  if (job->array && job->array->job == job->id && parse_integer(options.job))
+  if (job->array && job->array->job == job->id && !parse_tasks(options.job))
     return fail(ErrorKind::bad_input, "JOB",
                 fmt::format("{} is an array of {} jobs", job->id, job->array->tasks),
                 fmt::format("name one of them, such as {}", in_short(*job->array)));

@@ -2,12 +2,13 @@
 
 #include "api/time_text.hpp"
 #include "base/format.hpp"
-#include "base/human_time.hpp"
 #include "base/json.hpp"
+#include "base/tell.hpp"
 #include "base/terminal_text.hpp"
 #include "base/text.hpp"
 #include "cli/daemon/daemon_client.hpp"
 #include "cli/table.hpp"
+#include "cli/time_option.hpp"
 
 namespace cleave::cli {
 
@@ -15,14 +16,14 @@ namespace {
 
 constexpr const char* answer = "the daemon's answer";
 
-struct Options : DaemonOptions {
+struct PageCommandOptions : DaemonOptions {
   std::string scope = "view", lifetime = "8h", user, revoke;
   bool list = false;
 };
 
-Result<int> make(ApiClient& daemon, const Options& options) {
+Result<int> make(ApiClient& daemon, const PageCommandOptions& options) {
   Json ask{{"scope", options.scope},
-           {"lifetime_s", *parse_human(options.lifetime) / std::chrono::seconds(1)}};
+           {"lifetime_s", time_given(options.lifetime) / std::chrono::seconds(1)}};
   if (!options.user.empty()) ask["user"] = options.user;
   const auto document = daemon.ask_json("POST", "/v1/tokens",
                                         ask.dump(-1, ' ', false, Json::error_handler_t::replace));
@@ -37,14 +38,13 @@ Result<int> make(ApiClient& daemon, const Options& options) {
   }
   // The address alone on standard output, so that it can be handed on to a program.
   fmt::print("{}\n", visible(address));
-  fmt::print(stderr,
-             "Open it in a browser on this machine. Until {} it lets anyone who has it {} as {}.\n",
-             visible(until), options.scope == "act" ? "look, and act" : "look",
-             options.user.empty() ? "you" : visible(options.user));
+  tell("Open it in a browser on this machine. Until {} it lets anyone who has it {} as {}.\n",
+       visible(until), options.scope == "act" ? "look, and act" : "look",
+       options.user.empty() ? "you" : visible(options.user));
   return 0;
 }
 
-Result<int> list(ApiClient& daemon, const Options& options) {
+Result<int> list(ApiClient& daemon, const PageCommandOptions& options) {
   const auto document = daemon.ask_json(
       "GET", options.user.empty()
                  ? std::string("/v1/tokens")
@@ -72,7 +72,7 @@ Result<int> list(ApiClient& daemon, const Options& options) {
   return 0;
 }
 
-Result<int> revoke(ApiClient& daemon, const Options& options) {
+Result<int> revoke(ApiClient& daemon, const PageCommandOptions& options) {
   const auto document =
       daemon.ask_json("POST", fmt::format("/v1/tokens/{}/revoke", percent_encoded(options.revoke)));
   if (!document) return std::unexpected(document.error());
@@ -89,7 +89,7 @@ Result<int> revoke(ApiClient& daemon, const Options& options) {
   return 0;
 }
 
-Result<int> page(const Options& options) {
+Result<int> page(const PageCommandOptions& options) {
   auto daemon = open_daemon(options);
   if (!daemon) return std::unexpected(daemon.error());
   if (options.list) return list(*daemon, options);
@@ -110,13 +110,8 @@ void add_page(CommandLine& program, Run& run) {
   command
       ->add_option("--for", options.lifetime,
                    "How long it is valid, such as 30m or 8h; at most 30d")
-      ->check(Check([](const std::string& text) {
-        const auto time = parse_human(text);
-        if (!time) return fmt::format("{}; {}", time.error().message, time.error().remedy);
-        return *time < std::chrono::seconds(1) || *time > std::chrono::hours(24 * 30)
-                   ? fmt::format("expected 1s to 30d, found {}", visible(text))
-                   : std::string();
-      }))
+      ->type_name(time_type)
+      ->check(time_between(std::chrono::seconds(1), std::chrono::hours(24 * 30)))
       ->default_str("8h");
   command
       ->add_option("--as", options.user, "Another user, by name or number, whose it is; for root")

@@ -8,6 +8,7 @@
 #include "api/job_list.hpp"
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "base/tell.hpp"
 #include "base/terminal.hpp"
 #include "base/terminal_text.hpp"
 #include "base/text.hpp"
@@ -19,14 +20,14 @@ namespace cleave::cli {
 
 namespace {
 
-struct Options : DaemonOptions {
+struct PsCommandOptions : DaemonOptions {
   bool all = false, processes = false, tasks = false;
   std::int64_t array = 0;  // 0: not given
   std::string user, state, columns;
   std::int64_t limit = std::numeric_limits<std::int64_t>::max();
 };
 
-std::string query_of(const Options& options) {
+std::string query_of(const PsCommandOptions& options) {
   std::vector<std::string> parts;
   // Jobs that have ended are listed only on request.
   const bool final =
@@ -94,7 +95,7 @@ void tell_troubles(ApiClient& daemon) {
   const auto status = read_status(*document, "the daemon's answer");
   if (!status) return;
   for (const std::string& trouble : status->troubles)
-    fmt::print(stderr, "cleave: trouble: {}\n", visible(trouble));
+    tell("cleave: trouble: {}\n", visible(trouble));
 }
 
 /// The processes of the jobs that have several, and the replicas of services.
@@ -110,7 +111,7 @@ Result<void> print_processes(ApiClient& daemon, const std::vector<ApiJob>& jobs)
   return {};
 }
 
-Result<int> ps(const Options& options) {
+Result<int> ps(const PsCommandOptions& options) {
   JobsView view{std::chrono::system_clock::now(), terminal_width(), !options.user.empty(), {}};
   if (!options.columns.empty()) {
     auto columns = read_job_columns(options.columns);
@@ -134,8 +135,8 @@ Result<int> ps(const Options& options) {
   if (!jobs) return std::unexpected(jobs.error());
   tell_troubles(*daemon);
   if (jobs->empty()) {
-    fmt::print(stderr, "no {}jobs{}\n", options.all ? "" : "unfinished ",
-               options.all ? "" : "; `cleave ps --all` shows those that have ended");
+    tell("no {}jobs{}\n", options.all ? "" : "unfinished ",
+         options.all ? "" : "; `cleave ps --all` shows those that have ended");
     return 0;
   }
   sort_for_people(*jobs);

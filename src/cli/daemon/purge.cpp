@@ -3,16 +3,19 @@
 #include <algorithm>
 
 #include "base/format.hpp"
-#include "base/human_time.hpp"
 #include "base/json.hpp"
+#include "base/tell.hpp"
+#include "base/terminal_text.hpp"
 #include "base/text.hpp"
 #include "cli/daemon/daemon_client.hpp"
+#include "cli/daemon/job_choice.hpp"
+#include "cli/time_option.hpp"
 
 namespace cleave::cli {
 
 namespace {
 
-struct Options : DaemonOptions {
+struct PurgeCommandOptions : DaemonOptions {
   std::vector<std::string> jobs;
   std::string older, user;
   bool all = false, dry_run = false;
@@ -21,6 +24,7 @@ struct Options : DaemonOptions {
 /// Of one answer, or of several together.
 struct Freed {
   std::int64_t jobs = 0, bytes = 0, left = 0;
+  Json which = Json::array();  // {"id", "name"} of the first of them
 };
 
 Result<Freed> read_freed(const Json& document) {
@@ -42,10 +46,13 @@ Result<void> ask(ApiClient& daemon, const std::string& target, Freed& sum) {
   sum.jobs += freed->jobs;
   sum.bytes += freed->bytes;
   sum.left += freed->left;
+  // Daemons of before do not say it.
+  if (const auto which = document->find("which"); which != document->end() && which->is_array())
+    sum.which.insert(sum.which.end(), which->begin(), which->end());
   return {};
 }
 
-Result<void> check(const Options& options) {
+Result<void> check(const PurgeCommandOptions& options) {
   const bool many = options.all || !options.older.empty();
   if (options.jobs.empty() == !many || (options.all && !options.older.empty()))
     return fail(ErrorKind::bad_usage, "", "which jobs is not clear",
@@ -56,11 +63,11 @@ Result<void> check(const Options& options) {
   return {};
 }
 
-std::string target_of(const Options& options) {
+std::string target_of(const PurgeCommandOptions& options) {
   std::string target = fmt::format("/v1/purge?dry_run={}", options.dry_run ? 1 : 0);
   if (options.all) target += "&all=1";
   if (!options.older.empty()) {
-    const Duration older = *parse_human(options.older);
+    const Duration older = time_given(options.older);
     target +=
         fmt::format("&older_s={}", std::chrono::duration_cast<std::chrono::seconds>(older).count());
   }
@@ -68,11 +75,19 @@ std::string target_of(const Options& options) {
   return target;
 }
 
+/// Names are not taken: many jobs that have ended may share one.
+Result<std::int64_t> number_of(ApiClient& daemon, const std::string& word) {
+  if (parse_integer(word) || parse_tasks(word)) return find_job(daemon, word);
+  return fail(ErrorKind::bad_input, "JOB",
+              fmt::format("'{}' is not the number of a job", visible(shown(word))),
+              "`cleave ps --all` shows the numbers of those that have ended");
+}
+
 /// The others are forgotten all the same, unless no daemon answers.
-Result<int> purge_named(ApiClient& daemon, const Options& options, Freed& freed) {
+Result<int> purge_named(ApiClient& daemon, const PurgeCommandOptions& options, Freed& freed) {
   int code = 0;
   for (const std::string& each : options.jobs) {
-    const auto number = find_job(daemon, each);
+    const auto number = number_of(daemon, each);
     const auto asked =
         number ? ask(daemon,
                      fmt::format("/v1/jobs/{}/purge?dry_run={}", *number, options.dry_run ? 1 : 0),
@@ -85,7 +100,21 @@ Result<int> purge_named(ApiClient& daemon, const Options& options, Freed& freed)
   return code;
 }
 
-Result<int> purge(const Options& options) {
+/// "job 12 (train)", a line for each of the first.
+void print_jobs(const Freed& freed) {
+  constexpr std::int64_t most_lines = 20;
+  std::int64_t lines = 0;
+  for (const Json& each : freed.which) {
+    if (lines == most_lines || !each.is_object()) break;
+    const std::string name = each.value("name", "");
+    fmt::print("job {}{}\n", each.value("id", std::int64_t{0}),
+               name.empty() ? "" : fmt::format(" ({})", visible(name)));
+    ++lines;
+  }
+  if (lines > 0 && freed.jobs > lines) fmt::print("... and {} more\n", freed.jobs - lines);
+}
+
+Result<int> purge(const PurgeCommandOptions& options) {
   if (const auto fine = check(options); !fine) return std::unexpected(fine.error());
   auto daemon = open_daemon(options);
   if (!daemon) return std::unexpected(daemon.error());
@@ -103,17 +132,19 @@ Result<int> purge(const Options& options) {
     print(Json{{"jobs", freed.jobs},
                {"bytes", freed.bytes},
                {"left", freed.left},
-               {"dry_run", options.dry_run}});
+               {"dry_run", options.dry_run},
+               {"which", freed.which}});
     return code;
   }
+  print_jobs(freed);
   fmt::print("{} {}, {:.1f} MiB\n", counted(static_cast<std::size_t>(freed.jobs), "ended job"),
              options.dry_run   ? "would be forgotten"
              : freed.jobs == 1 ? "is forgotten"
                                : "are forgotten",
              static_cast<double>(freed.bytes) / (1 << 20));
   if (freed.left > 0)
-    fmt::print(stderr, "{} not be forgotten yet; try again\n",
-               freed.left == 1 ? "one could" : fmt::format("{} could", freed.left));
+    tell("{} not be forgotten yet; try again\n",
+         freed.left == 1 ? "one could" : fmt::format("{} could", freed.left));
   return code;
 }
 
@@ -127,11 +158,8 @@ void add_purge(CommandLine& program, Run& run) {
   command
       ->add_option("--older", options.older,
                    "All of your jobs that ended longer ago, such as 12h or 2d")
-      ->check(Check([](const std::string& text) {
-        const auto time = parse_human(text);
-        return time ? std::string()
-                    : fmt::format("{}; {}", time.error().message, time.error().remedy);
-      }));
+      ->type_name(time_type)
+      ->check(time_between(Duration{}));
   command->add_flag("--all", options.all, "All of your jobs that have ended");
   command
       ->add_option("--user", options.user,

@@ -11,13 +11,15 @@
 #include "base/terminal_text.hpp"
 #include "cli/columns.hpp"
 #include "cli/daemon/daemon_client.hpp"
+#include "cli/daemon/job_choice.hpp"
 #include "cli/daemon/job_text.hpp"
+#include "model/output_pattern.hpp"
 
 namespace cleave::cli {
 
 namespace {
 
-struct Options : DaemonOptions {
+struct ShowJobCommandOptions : DaemonOptions {
   std::string job;
 };
 
@@ -139,6 +141,19 @@ std::string array_text(const ApiJob& job) {
   return text;
 }
 
+/// The file of a pattern, in which only what differs between its processes and runs is left open.
+std::string output_text(const std::string& pattern, const ApiJob& job) {
+  if (pattern.empty()) return {};
+  OutputNames names{job.id, job.id, 0, 0, std::max<std::int64_t>(job.attempts, 1), job.name};
+  if (job.array) {
+    names.array = job.array->job;
+    names.index = job.array->index;
+  }
+  const std::string file = output_file(pattern, job.directory, names);
+  const bool of_each_process = job.places > 1 && has_letter(pattern, 'r');
+  return of_each_process ? fmt::format("{}, of process 0", visible(file)) : visible(file);
+}
+
 /// What its latest attempt is heading for.
 std::string warning_text(const ApiJob& job) {
   if (job.history.empty() || !job.history.back().too_large) return {};
@@ -190,8 +205,8 @@ void print_job(const ApiJob& job, Instant now) {
   if (job.instance) {
     line("where", where_text(job));
     if (job.places == 1) line("device", visible(job.instance->device));
-    if (!job.is_over()) line("size", visible(job.why_size.value_or("")));
   }
+  if (!job.is_over()) line("size", visible(with_human_sizes(job.why_size.value_or(""))));
   line("asked for", visible(with_human_sizes(job.asked)));
   if (job.asks_now != job.asked && job.attempts > 1)
     line("asks now for", visible(with_human_sizes(job.asks_now)));
@@ -204,8 +219,8 @@ void print_job(const ApiJob& job, Instant now) {
   line("host", host_text(job));
   line("directory", visible(job.directory));
   line("after", visible(fmt::format("{}", fmt::join(job.after, ", "))));
-  line("output", visible(job.output));
-  line("error", visible(job.error));
+  line("output", output_text(job.output, job));
+  line("error", output_text(job.error, job));
   line("", allowances(job));
   if (job.submitted_at) line("submitted", local_time(*job.submitted_at));
   if (job.started_at) line("started", local_time(*job.started_at));
@@ -234,7 +249,7 @@ Result<void> print_array(ApiClient& daemon, std::int64_t array) {
   return {};
 }
 
-Result<int> show(const Options& options) {
+Result<int> show(const ShowJobCommandOptions& options) {
   auto daemon = open_daemon(options);
   if (!daemon) return std::unexpected(daemon.error());
   const auto number = find_job(*daemon, options.job);

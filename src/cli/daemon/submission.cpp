@@ -15,6 +15,7 @@
 #include "base/terminal_text.hpp"
 #include "base/text.hpp"
 #include "cli/forecast/model_input.hpp"
+#include "cli/time_option.hpp"
 #include "model/container_image.hpp"
 #include "model/instances_text.hpp"
 #include "model/run_variables.hpp"
@@ -222,13 +223,6 @@ bool is_text(const FieldInfo& field) {
   return field.key == "kernel" || field.key == "model";
 }
 
-Check time_text() {
-  return Check([](const std::string& text) {
-    const auto time = parse_human(text);
-    return time ? std::string() : fmt::format("{}; {}", time.error().message, time.error().remedy);
-  });
-}
-
 /// Whether the option's word is taken as it is: the others are turned into what the row bounds.
 bool is_plain(const FieldInfo& field) {
   return field.key != "memory_mib" && field.key != "host_memory_mib" &&
@@ -239,7 +233,9 @@ bool is_plain(const FieldInfo& field) {
 Check check_of(const FieldInfo& field) {
   if (!field.words.empty()) return Check::one_of({field.words.begin(), field.words.end()});
   if (!is_plain(field) || field.kind == FieldKind::text) return not_empty();
-  if (field.kind == FieldKind::seconds || field.kind == FieldKind::number)
+  if (field.kind == FieldKind::seconds)
+    return time_between(std::chrono::seconds(field.least), std::chrono::seconds(field.most));
+  if (field.kind == FieldKind::number)
     return number_from(static_cast<double>(field.least), static_cast<double>(field.most));
   if (!field.has_most()) return whole_number(field.least);
   const auto check = [least = field.least, most = field.most](const std::string& text) {
@@ -291,8 +287,8 @@ Option* SubmitOptions::add_row(CommandLine& command, std::size_t row) {
   if (field.kind == FieldKind::flag) return command.add_flag(option, flags_[row], help_of(field));
   Option* added = command.add_option(option, texts_[row], help_of(field))->check(check_of(field));
   if (is_plain(field) && field.kind == FieldKind::integer) added->type_name("INT");
-  if (is_plain(field) && (field.kind == FieldKind::seconds || field.kind == FieldKind::number))
-    added->type_name("FLOAT");
+  if (is_plain(field) && field.kind == FieldKind::seconds) added->type_name(time_type);
+  if (is_plain(field) && field.kind == FieldKind::number) added->type_name("FLOAT");
   if (const std::string usual = usual_value(field.key); is_plain(field) && !usual.empty())
     added->default_str(usual);
   return added;
@@ -324,11 +320,13 @@ void SubmitOptions::add_kind_options(CommandLine& command, Option* service, Opti
       ->needs(service);
   add("starts_within_s", starts_within_,
       "With --lease: it should start so soon, such as 30s; batches make room for it")
-      ->check(time_text());
+      ->type_name(time_type)
+      ->check(time_between(Duration{}));
   add("idle_after_s", idle_after_,
       "With --lease: without GPU work for so long, such as 15m, it is idle; never without this, "
       "nor where the driver does not count work")
-      ->check(time_text());
+      ->type_name(time_type)
+      ->check(time_between(Duration{}));
   const FieldInfo& then = row_inside("lease", "then");
   add("then", then_,
       "With --lease: what becomes of it when it is idle: it ends and gives its instance back "
@@ -404,8 +402,8 @@ Result<void> SubmitOptions::put_model(Json& to) const {
 /// What is not given is not said.
 Result<void> SubmitOptions::put_lease(Json& to) const {
   to = Json::object();
-  if (!starts_within_.empty()) to["starts_within_s"] = in_seconds(*parse_human(starts_within_));
-  if (!idle_after_.empty()) to["idle_after_s"] = in_seconds(*parse_human(idle_after_));
+  if (!starts_within_.empty()) to["starts_within_s"] = in_seconds(time_given(starts_within_));
+  if (!idle_after_.empty()) to["idle_after_s"] = in_seconds(time_given(idle_after_));
   if (!then_.empty()) to["then"] = then_;
   if (idle_memory_.empty()) return {};
   const auto size = parse_size(idle_memory_);
@@ -471,7 +469,8 @@ Result<void> SubmitOptions::put_row(Json& to, std::size_t row) const {
   } else if (key == "instances") {
     return put_instances(to, text);
   } else if (key == "times") {
-    const auto times = parse_by_profile(text, "--times", {"time", "give seconds"});
+    const auto times = parse_by_profile(times_in_seconds(text), "--times",
+                                        {"time", "give seconds, or 10m and the like"});
     if (!times) return std::unexpected(times.error());
     for (const auto& [profile, seconds] : *times)
       to[key].push_back({{"profile", profile}, {"time_s", seconds}});
@@ -485,7 +484,9 @@ Result<void> SubmitOptions::put_row(Json& to, std::size_t row) const {
     to[key] = *signal;
   } else if (field.kind == FieldKind::integer) {
     to[key] = parse_integer(text).value_or(0);
-  } else if (field.kind == FieldKind::seconds || field.kind == FieldKind::number) {
+  } else if (field.kind == FieldKind::seconds) {
+    to[key] = in_seconds(time_given(text));
+  } else if (field.kind == FieldKind::number) {
     to[key] = parse_number(text).value_or(0);
   } else {
     to[key] = text;
@@ -532,7 +533,7 @@ Result<Json> SubmitOptions::document(const std::vector<std::string>& command,
 
 std::string SubmitOptions::times_remark() const {
   if (text_of("times").empty()) return {};
-  auto table = parse_by_profile(text_of("times"), "--times", {"time", ""});
+  auto table = parse_by_profile(times_in_seconds(text_of("times")), "--times", {"time", ""});
   if (!table) return {};
   for (auto& [profile, number] : *table) number = 1 / number;
   for (const GpuModel& model : gpu_models())

@@ -17,9 +17,11 @@
 #include "base/json.hpp"
 #include "base/read_text.hpp"
 #include "base/shell_word.hpp"
+#include "base/tell.hpp"
 #include "base/terminal_text.hpp"
 #include "base/text.hpp"
 #include "cli/daemon/daemon_client.hpp"
+#include "cli/daemon/job_choice.hpp"
 #include "cli/daemon/log_stream.hpp"
 #include "cli/daemon/program_check.hpp"
 #include "cli/daemon/submission.hpp"
@@ -29,14 +31,14 @@ namespace cleave::cli {
 
 namespace {
 
-struct Options : DaemonOptions {
+struct SubmitCommandOptions : DaemonOptions {
   SubmitOptions job;
   std::vector<std::string> before_dashes;
   bool wait = false, follow = false, raw = false;
   std::string key;           // empty: one of its own
   std::string file;          // of jobs; empty: there is one job
   std::int64_t at_once = 0;  // of these; 0: all
-  std::int64_t patience = 60;
+  std::string patience = usual_patience;
 };
 
 /// As the daemon takes them.
@@ -105,15 +107,14 @@ class JobFollow {
           },
           [&](const std::string& remark) {
             const std::lock_guard nobody_is_asked(printing_);
-            if (tells) fmt::print(stderr, "cleave: {}\n", visible(remark));
+            if (tells) tell("cleave: {}\n", visible(remark));
           });
       sink.finish();
-      if (!followed && !stop_)
-        fmt::print(stderr, "cleave: {}: {}\n", stream, visible(followed.error().text()));
+      if (!followed && !stop_) tell("cleave: {}: {}\n", stream, visible(followed.error().text()));
     } catch (const std::exception& failure) {
       // What is written to has been closed, such as a pipe: the job and its end matter all the
       // same.
-      fmt::print(stderr, "cleave: {}\n", visible(failure.what()));
+      tell("cleave: {}\n", visible(failure.what()));
     }
   }
 
@@ -180,8 +181,7 @@ Result<int> follow_job(const DaemonOptions& options, std::int64_t job,
                        std::chrono::seconds patience, bool raw) {
   JobFollow follow(options, job, patience, raw);
   const auto code = follow.run();
-  if (const std::string last = follow.last_words(); !last.empty())
-    fmt::print(stderr, "cleave: {}\n", last);
+  if (const std::string last = follow.last_words(); !last.empty()) tell("cleave: {}\n", last);
   return code;
 }
 
@@ -192,7 +192,7 @@ struct Taken {
 };
 
 /// Again while no answer comes, once it may have been taken: the key has it taken once.
-Result<ApiAnswer> send_with_key(const Options& options, const std::string& body) {
+Result<ApiAnswer> send_with_key(const SubmitCommandOptions& options, const std::string& body) {
   auto daemon = open_daemon(options);
   if (!daemon) return std::unexpected(daemon.error());
   const std::string key = options.key.empty() ? random_key() : options.key;
@@ -201,7 +201,7 @@ Result<ApiAnswer> send_with_key(const Options& options, const std::string& body)
   };
   auto answer = send();
   if (answer || !daemon->may_be_taken()) return answer;
-  answer = patiently<ApiAnswer>(*daemon, std::chrono::seconds(options.patience), send);
+  answer = patiently<ApiAnswer>(*daemon, patience_of(options.patience), send);
   if (!answer && daemon->unreachable())
     answer.error().remedy = fmt::format(
         "the job may have been taken; the same command with --key {} submits it if it was not",
@@ -210,7 +210,7 @@ Result<ApiAnswer> send_with_key(const Options& options, const std::string& body)
 }
 
 /// The daemon is asked only where a word needs it.
-SubmitOptions::Resolve resolver(const Options& options) {
+SubmitOptions::Resolve resolver(const SubmitCommandOptions& options) {
   return [&options](const std::string& word) -> Result<std::vector<std::string>> {
     auto daemon = open_daemon(options);
     if (!daemon) return std::unexpected(daemon.error());
@@ -218,27 +218,28 @@ SubmitOptions::Resolve resolver(const Options& options) {
   };
 }
 
-Result<Json> document_of(const Options& options, const std::vector<std::string>& command) {
+Result<Json> document_of(const SubmitCommandOptions& options,
+                         const std::vector<std::string>& command) {
   std::vector<std::string> left_out;
   auto document = options.job.document(command, resolver(options), left_out);
   if (!document) return document;
   for (const std::string& name : left_out)
-    fmt::print(stderr, "cleave: the variable {} is not UTF-8 and is left out\n", visible(name));
+    tell("cleave: the variable {} is not UTF-8 and is left out\n", visible(name));
   return document;
 }
 
-Result<Json> answer_to(const Options& options, const Json& body,
+Result<Json> answer_to(const SubmitCommandOptions& options, const Json& body,
                        const std::function<Error(Error)>& placed) {
   auto answer = send_with_key(options, body.dump());
   if (!answer) return std::unexpected(placed(std::move(answer.error())));
   auto document = parse_json(answer->body, "the daemon's answer");
   if (!document) document.error().kind = ErrorKind::internal;
   if (document && answer->status == 200 && !options.key.empty())
-    fmt::print(stderr, "cleave: the job was submitted before with this key\n");
+    tell("cleave: the job was submitted before with this key\n");
   return document;
 }
 
-Result<Taken> send_one(const Options& options) {
+Result<Taken> send_one(const SubmitCommandOptions& options) {
   if (command_words().empty() || !options.before_dashes.empty())
     return fail(
         ErrorKind::bad_usage, "COMMAND",
@@ -263,7 +264,8 @@ Result<Taken> send_one(const Options& options) {
 
 /// The names of dependencies in a line, as the option's are. Of those on other lines of the file,
 /// "ok:#3", it takes out the words and returns them.
-Result<Json> named_dependencies(const Options& options, FileJob& job, const std::string& place) {
+Result<Json> named_dependencies(const SubmitCommandOptions& options, FileJob& job,
+                                const std::string& place) {
   Json of_file = Json::array();
   const Json after = job.keys.value("after", Json());
   if (!after.is_array()) return of_file;
@@ -286,7 +288,7 @@ Result<Json> named_dependencies(const Options& options, FileJob& job, const std:
 }
 
 /// All that can be checked here.
-Result<void> check_line(const Options& options, const Json& common, FileJob& job,
+Result<void> check_line(const SubmitCommandOptions& options, const Json& common, FileJob& job,
                         const std::string& place) {
   const auto of_file = named_dependencies(options, job, place);
   if (!of_file) return std::unexpected(of_file.error());
@@ -316,7 +318,7 @@ Error of_its_line(Error error, const std::string& file, const std::vector<FileJo
 }
 
 /// What options say holds for every line that does not say it itself.
-Result<Taken> send_file(const Options& options) {
+Result<Taken> send_file(const SubmitCommandOptions& options) {
   if (!command_words().empty() || !options.before_dashes.empty())
     return fail(ErrorKind::bad_usage, "COMMAND", "the file has the commands",
                 "leave out either --file or the command");
@@ -359,18 +361,18 @@ Result<Taken> send_file(const Options& options) {
 }
 
 /// The exit code of the first that is not 0.
-Result<int> wait_for(const Options& options, const std::vector<std::int64_t>& numbers) {
+Result<int> wait_for(const SubmitCommandOptions& options,
+                     const std::vector<std::int64_t>& numbers) {
   auto daemon = open_daemon(options);
   if (!daemon) return std::unexpected(daemon.error());
   int code = 0;
   Json documents = Json::array();
   for (const std::int64_t number : numbers) {
-    auto document = wait_for_job(*daemon, number, std::chrono::seconds(options.patience));
+    auto document = wait_for_job(*daemon, number, patience_of(options.patience));
     if (!document) return std::unexpected(document.error());
     const auto job = read_job(*document, "the daemon's answer");
     if (!job) return std::unexpected(job.error());
-    if (!options.json && job->state != "finished")
-      fmt::print(stderr, "cleave: {}\n", end_in_words(*job));
+    if (!options.json && job->state != "finished") tell("cleave: {}\n", end_in_words(*job));
     if (code == 0) code = exit_code_of(*job);
     documents.push_back(std::move(*document));
   }
@@ -379,32 +381,31 @@ Result<int> wait_for(const Options& options, const std::vector<std::int64_t>& nu
 }
 
 /// "job 12", "array 12: 200 jobs, 12 to 211", "20 jobs, 12 to 31"
-std::string taken_text(const Options& options, const Taken& taken) {
+std::string taken_text(const SubmitCommandOptions& options, const Taken& taken) {
   if (taken.jobs.size() == 1) return fmt::format("job {}", taken.jobs.front());
   const std::string jobs =
       fmt::format("{} jobs, {} to {}", taken.jobs.size(), taken.jobs.front(), taken.jobs.back());
   return options.file.empty() ? fmt::format("array {}: {}", taken.jobs.front(), jobs) : jobs;
 }
 
-Result<int> submit(const Options& options) {
+Result<int> submit(const SubmitCommandOptions& options) {
   const auto taken = options.file.empty() ? send_one(options) : send_file(options);
   if (!taken) return std::unexpected(taken.error());
   // With --follow standard output is the job's.
   if (!options.json)
     fmt::print(options.follow ? stderr : stdout, "{}\n", taken_text(options, *taken));
   if (const std::string remark = options.job.times_remark(); !options.json && !remark.empty())
-    fmt::print(stderr, "cleave: {}\n", remark);
+    tell("cleave: {}\n", remark);
   if (!options.wait && !options.follow) {
     if (options.json) print(taken->document);
     return 0;
   }
   std::fflush(stdout);
   if (options.wait) return wait_for(options, taken->jobs);
-  return follow_job(options, taken->jobs.front(), std::chrono::seconds(options.patience),
-                    options.raw);
+  return follow_job(options, taken->jobs.front(), patience_of(options.patience), options.raw);
 }
 
-Result<int> submit_or_wait(const Options& options) {
+Result<int> submit_or_wait(const SubmitCommandOptions& options) {
   const auto code = submit(options);
   return options.wait || options.follow ? or_125(code, options.json) : code;
 }

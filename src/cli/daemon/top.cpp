@@ -16,14 +16,15 @@
 #include "cli/daemon/top_terminal.hpp"
 #include "cli/daemon/top_view.hpp"
 #include "cli/interrupts.hpp"
+#include "cli/time_option.hpp"
 
 namespace cleave::cli {
 
 namespace {
 
-struct Options : DaemonOptions {
+struct TopCommandOptions : DaemonOptions {
   bool once = false;
-  double every = 1;
+  std::string every = "1s";
   std::string user;
 };
 
@@ -32,7 +33,7 @@ struct Look {
   Json status, gpus, jobs;
 };
 
-Result<Look> look(ApiClient& daemon, const Options& options) {
+Result<Look> look(ApiClient& daemon, const TopCommandOptions& options) {
   constexpr std::size_t most_jobs = 1000;  // no screen shows more
   const auto status = daemon.ask_json("GET", "/v1/status");
   if (!status) return std::unexpected(status.error());
@@ -65,11 +66,11 @@ Result<std::string> screen_of(const Look& seen, bool with_user, std::size_t widt
     text += "a letter is an instance: A in use, a idle; # is not Cleave's, . is free\n";
   sort_for_people(data->jobs);
   if (!data->jobs.empty())
-    text += fmt::format("\n{}", jobs_table(data->jobs, {data->now, width, with_user, {}}));
+    text += fmt::format("\n{}", jobs_table(data->jobs, {data->now, width, with_user, {}, true}));
   return text;
 }
 
-Result<std::string> shown_once(ApiClient& daemon, const Options& options) {
+Result<std::string> shown_once(ApiClient& daemon, const TopCommandOptions& options) {
   const auto seen = look(daemon, options);
   if (!seen) return std::unexpected(seen.error());
   if (!options.json) return screen_of(*seen, !options.user.empty(), terminal_width());
@@ -86,20 +87,20 @@ void pause_for(double seconds) {
 }
 
 /// Lines of JSON until a signal comes.
-Result<int> follow_json(ApiClient& daemon, const Options& options) {
+Result<int> follow_json(ApiClient& daemon, const TopCommandOptions& options) {
   Result<std::string> text = shown_once(daemon, options);
   while (Interrupts::came() == 0) {
     if (!text && !daemon.unreachable() && !daemon.stopped()) return std::unexpected(text.error());
     if (text) fmt::print("{}", *text);
     std::fflush(stdout);
-    pause_for(options.every);
+    pause_for(in_seconds(time_given(options.every)));
     if (Interrupts::came() == 0) text = shown_once(daemon, options);
   }
   return 0;
 }
 
 /// The newest data; while the daemon cannot be reached, the last ones, which say so.
-Result<TopData> refreshed(ApiClient& daemon, const Options& options, TopData last) {
+Result<TopData> refreshed(ApiClient& daemon, const TopCommandOptions& options, TopData last) {
   const auto seen = look(daemon, options);
   if (seen) return read(*seen, !options.user.empty());
   if (!daemon.unreachable() && !daemon.stopped()) return std::unexpected(seen.error());
@@ -107,7 +108,7 @@ Result<TopData> refreshed(ApiClient& daemon, const Options& options, TopData las
   return last;
 }
 
-Result<int> follow_on_screen(ApiClient& daemon, const Options& options) {
+Result<int> follow_on_screen(ApiClient& daemon, const TopCommandOptions& options) {
   using Clock = std::chrono::steady_clock;
   // Before the screen is taken, so that an error at the start stays visible.
   const auto first = look(daemon, options);
@@ -117,7 +118,7 @@ Result<int> follow_on_screen(ApiClient& daemon, const Options& options) {
   TopTerminal terminal;
   TopState state;
   std::string bytes;
-  auto due = Clock::now() + std::chrono::duration<double>(options.every);
+  auto due = Clock::now() + time_given(options.every);
   while (Interrupts::came() == 0 && !state.ends) {
     const ScreenSize size{terminal_width(), terminal_height()};
     terminal.show(top_screen(state, *data, size));
@@ -127,14 +128,14 @@ Result<int> follow_on_screen(ApiClient& daemon, const Options& options) {
     for (const Key key : take_keys(bytes, typed.size() == 1))
       state = after_key(std::move(state), key, *data, size);
     if (Interrupts::came() != 0 || state.ends || Clock::now() < due) continue;
-    due = Clock::now() + std::chrono::duration<double>(options.every);
+    due = Clock::now() + time_given(options.every);
     data = refreshed(daemon, options, *std::move(data));
     if (!data) return std::unexpected(data.error());
   }
   return 0;
 }
 
-Result<int> top(const Options& options) {
+Result<int> top(const TopCommandOptions& options) {
   const bool refreshes = !options.once && (options.json || ::isatty(STDOUT_FILENO) == 1);
   if (!refreshes) {
     auto daemon = open_daemon(options);
@@ -159,9 +160,10 @@ void add_top(CommandLine& program, Run& run) {
                   "cleave top", top);
   command->add_flag("--once", options.once,
                     "Print once and exit; the default where there is no terminal");
-  command->add_option("--every", options.every, "Seconds between refreshes")
-      ->check(number_from(0.1, 86400))
-      ->default_str("1");
+  command->add_option("--every", options.every, "Time between refreshes")
+      ->type_name(time_type)
+      ->check(time_between(std::chrono::milliseconds(100), std::chrono::hours(24)))
+      ->default_str("1s");
   command
       ->add_option("--user", options.user,
                    "Jobs of this user, or of all users; only operators see those of others")

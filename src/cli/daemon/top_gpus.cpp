@@ -19,7 +19,7 @@ namespace {
 using Lines = std::vector<std::string>;
 
 bool in_use(const ApiInstance& instance) {
-  return instance.held || !instance.jobs.empty() || !instance.processes.empty();
+  return instance.held || instance.claim || !instance.jobs.empty() || !instance.processes.empty();
 }
 
 /// The instances by start, as the picture has them.
@@ -38,16 +38,6 @@ char letter(const ApiInstance& instance, std::size_t nth) {
 std::optional<double> share_used(const ApiInstance& instance) {
   if (!instance.used || !instance.total || instance.total->value <= 0) return std::nullopt;
   return static_cast<double>(instance.used->value) / static_cast<double>(instance.total->value);
-}
-
-std::string state_of(const ApiGpu& gpu) {
-  std::vector<std::string> words;
-  if (gpu.lost) words.emplace_back("lost");
-  if (gpu.drained) words.emplace_back("drained");
-  if (!gpu.managed) words.emplace_back("not managed");
-  if (!gpu.mig) words.emplace_back("MIG off");
-  if (!gpu.trouble.empty()) words.push_back(visible(gpu.trouble));
-  return fmt::format("{}", fmt::join(words, ", "));
 }
 
 std::string power_of(const ApiGpu& gpu) {
@@ -100,6 +90,8 @@ std::string jobs_on(const ApiInstance& instance, std::span<const ApiJob> jobs) {
                         ? fmt::format("job {}", id)
                         : fmt::format("job {} {}", id, visible(job->name)));
   }
+  if (instance.claim)
+    names.push_back(claim_text(*instance.claim, instance.claim_holder.value_or("")));
   if (names.empty() && !instance.processes.empty())
     names.push_back(fmt::format("{} processes of no job", instance.processes.size()));
   return fmt::format("{}", fmt::join(names, ", "));
@@ -145,6 +137,7 @@ enum class Detail : std::uint8_t {
 
 std::string table_of_gpus(std::span<const ApiGpu> gpus, Detail detail, bool busy) {
   const bool lines = detail == Detail::lines;
+  const Instant now = std::chrono::system_clock::now();
   Lines header{"GPU", "layout", "power", "busy", "memory in use", "state"};
   if (lines) header = {"GPU", "model", "layout", "power", "busy", "state"};
   const auto busy_column = std::ranges::find(header, "busy") - header.begin();
@@ -158,7 +151,7 @@ std::string table_of_gpus(std::span<const ApiGpu> gpus, Detail detail, bool busy
       cells.insert(cells.begin() + 1, visible(gpu.model));
     else
       cells.push_back(shares_of(gpu, share_used));
-    cells.push_back(state_of(gpu));
+    cells.push_back(gpu_state_text(gpu, now));
     if (!busy) cells.erase(cells.begin() + busy_column);
     table.add(std::move(cells));
   }
@@ -210,7 +203,9 @@ Lines grid_with(std::span<const ApiGpu> gpus, std::size_t width, BusyForm form) 
                               : gpu.drained        ? "drained"
                                                    : "";
     cells.push_back(state.empty() || gpu.mig ? fmt::format("{:>3} {}{}", gpu.index, picture(gpu),
-                                                           state.empty() ? "" : "!")
+                                                           !state.empty()     ? "!"
+                                                           : gpu.reserved_for ? "R"
+                                                                              : "")
                                              : fmt::format("{:>3} {}", gpu.index, state));
     cells.back() += busy_text(gpu, form);
     widest = std::max(widest, columns_of(cells.back()));

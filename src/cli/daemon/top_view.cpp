@@ -48,7 +48,9 @@ std::vector<ApiJob> chosen_jobs(const TopState& state, const TopData& data) {
 
 Lines lines_in(const std::string& text) {
   Lines lines;
-  for (const std::string_view line : split(trimmed(text), '\n')) lines.emplace_back(line);
+  const std::string_view all(text);
+  for (const std::string_view line : split(all.substr(0, all.find_last_not_of('\n') + 1), '\n'))
+    lines.emplace_back(line);
   return lines;
 }
 
@@ -61,18 +63,20 @@ Lines help_lines() {
           "  /                    show only jobs with this text; Esc shows all again",
           "  s                    sort the jobs by something else",
           "  g                    only GPUs, only jobs, or both",
+          "  t                    a line for each waiting job of an array, or one for all",
           "  ?                    this page; any key leaves it",
           "  q                    quit",
           "",
           "In the picture of a GPU a letter is an instance, a character for each memory slice:",
-          "A in use, a idle; # is not Cleave's, . is free. ! behind it: something is wrong",
-          "with the GPU, which `cleave top --once` shows in full."};
+          "A in use, a idle; # is not Cleave's, . is free. ! behind it: it is drained, or",
+          "something is wrong with it; R: it is reserved. `cleave top --once` shows it in full."};
 }
 
 /// What stands above, what scrolls, and what stands below.
 struct Frame {
   Lines fixed, head, scrolling;  // head: the header of what scrolls
   std::size_t rows = 0;          // of what scrolls, on the screen
+  bool jobs = false;             // what scrolls is a line for each job
 };
 
 /// Heading and troubles, in few lines.
@@ -101,8 +105,10 @@ Frame frame_of(const TopState& state, const TopData& data, ScreenSize size) {
     frame.rows = room;
     return frame;
   }
+  const std::vector<ApiJob> chosen = chosen_jobs(state, data);
   Lines jobs =
-      lines_in(jobs_table(chosen_jobs(state, data), {data.now, size.width, data.with_user, {}}));
+      lines_in(jobs_table(chosen, {data.now, size.width, data.with_user, {}, !state.tasks}));
+  frame.jobs = jobs.size() == chosen.size() + 1;
   if (state.shows == Shows::both) {
     // A third for the jobs, or as many lines as they need.
     const std::size_t of_jobs = std::min(jobs.size(), std::max<std::size_t>(5, size.height / 3));
@@ -132,7 +138,7 @@ std::string footer_text(const TopState& state, const Frame& frame, std::size_t w
   const std::size_t first = std::min(state.first, last_first(frame));
   const std::size_t last = std::min(frame.scrolling.size(), first + frame.rows);
   std::string text =
-      fmt::format("{} {} to {} of {}", state.shows == TopState::Shows::gpus ? "lines" : "jobs",
+      fmt::format("{} {} to {} of {}", frame.jobs ? "jobs" : "lines",
                   std::min(first + 1, frame.scrolling.size()), last, frame.scrolling.size());
   if (!state.filter.empty()) text += fmt::format(" with '{}'", visible(state.filter));
   if (state.order > 0) text += fmt::format(", by {}", job_orders[state.order]);
@@ -229,6 +235,8 @@ TopState after_key(TopState state, Key key, const TopData& data, ScreenSize size
     if (state.shows == TopState::Shows::gpus) state.shows = TopState::Shows::both;
   } else if (c == 's') {
     state.order = (state.order + 1) % std::size(job_orders);
+  } else if (c == 't') {
+    state.tasks = !state.tasks;
   } else if (c == 'g') {
     state.shows = static_cast<TopState::Shows>((static_cast<int>(state.shows) + 1) % 3);
   } else if (key.kind == Key::Kind::escape) {

@@ -53,6 +53,7 @@ struct TopState {
   std::size_t first = 0;  // of the lines that scroll
   std::size_t order = 0;  // of the jobs: index into job_orders
   std::string filter;
+  bool tasks = false;  // a line for each waiting job of an array
   bool typing = false, help = false, ends = false;
   friend bool operator==(const TopState&, const TopState&) = default;
 };

@@ -6,6 +6,7 @@
 #include "base/csv.hpp"
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "base/tell.hpp"
 #include "base/terminal_text.hpp"
 #include "base/text.hpp"
 #include "cli/columns.hpp"
@@ -15,7 +16,7 @@ namespace cleave::cli {
 
 namespace {
 
-struct Options : DaemonOptions {
+struct UsageCommandOptions : DaemonOptions {
   std::string by = "user", since, until, user;
   bool csv = false;
 };
@@ -93,12 +94,11 @@ void tell_unmetered(const std::vector<U>& rows) {
     all += each.gpu_hours;
   }
   if (unmetered > 0)
-    fmt::print(stderr,
-               "the energy of {:.2f} of {:.2f} GPU-hours is not known: no counter was read\n",
-               unmetered, all);
+    tell("the energy of {:.2f} of {:.2f} GPU-hours is not known: no counter was read\n", unmetered,
+         all);
 }
 
-std::string target_of(const Options& options) {
+std::string target_of(const UsageCommandOptions& options) {
   std::string target = fmt::format("/v1/usage?by={}", percent_encoded(options.by));
   const auto add = [&](const char* key, const std::string& value) {
     if (!value.empty()) target += fmt::format("&{}={}", key, percent_encoded(value));
@@ -109,7 +109,7 @@ std::string target_of(const Options& options) {
   return target;
 }
 
-Result<int> usage(const Options& options) {
+Result<int> usage(const UsageCommandOptions& options) {
   const auto by = parse_usage_by(options.by, "--by");
   if (!by) return std::unexpected(by.error());
   auto daemon = open_daemon(options);
@@ -123,7 +123,7 @@ Result<int> usage(const Options& options) {
   } else if (options.csv) {
     fmt::print("{}", csv_text(*by, *rows));
   } else if (rows->empty()) {
-    fmt::print(stderr, "nothing was used in this time\n");
+    tell("nothing was used in this time\n");
   } else {
     const bool others =
         std::ranges::any_of(*rows, [](const U& each) { return each.whose != "jobs"; });

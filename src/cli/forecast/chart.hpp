@@ -31,7 +31,7 @@ class Chart {
   }
 
  private:
-  static constexpr std::size_t width = 72, height = 17;
+  static constexpr std::size_t width = 70, height = 17;
   [[nodiscard]] double x_of(std::size_t column) const {
     return most_x_ * static_cast<double>(column) / (width - 1);
   }

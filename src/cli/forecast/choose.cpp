@@ -17,7 +17,7 @@ namespace cleave::cli {
 
 namespace {
 
-struct Options {
+struct ChooseCommandOptions {
   std::string jobs, repository, gpu, base, job;
   std::optional<double> lambda, margin;
   bool json = false;
@@ -25,7 +25,7 @@ struct Options {
 
 using Choices = std::vector<PartitionChoice<ExactNumber>>;
 
-Result<const GpuModel*> model_of(const Options& options) {
+Result<const GpuModel*> model_of(const ChooseCommandOptions& options) {
   if (options.gpu.empty()) return nullptr;
   auto model = find_gpu_model(options.gpu);
   if (!model) return fail_at("--gpu", model.error());
@@ -33,7 +33,7 @@ Result<const GpuModel*> model_of(const Options& options) {
 }
 
 /// The question of the file, with what the options say instead.
-Result<BatchQuestion> ask(const Options& options, const GpuModel* model) {
+Result<BatchQuestion> ask(const ChooseCommandOptions& options, const GpuModel* model) {
   const auto text = read_text(options.jobs);
   if (!text) return std::unexpected(text.error());
   const bool from_repository = !options.repository.empty();
@@ -136,7 +136,7 @@ void print_text(const BatchQuestion& question, const Choices& choices,
       gpus && *gpus > 0 ? fmt::format("; {} empty {} hold them at once", *gpus, model->key) : "");
 }
 
-Result<int> choose_command(const Options& options) {
+Result<int> choose_command(const ChooseCommandOptions& options) {
   const auto model = model_of(options);
   if (!model) return std::unexpected(model.error());
   const auto question = ask(options, *model);

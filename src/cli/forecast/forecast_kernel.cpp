@@ -8,13 +8,14 @@
 #include "base/text.hpp"
 #include "cli/columns.hpp"
 #include "cli/command.hpp"
+#include "cli/say.hpp"
 #include "forecast/choice/warp_folding.hpp"
 
 namespace cleave::cli {
 
 namespace {
 
-struct Options {
+struct ForecastKernelCommandOptions {
   std::vector<std::string> grid, threads;
   std::int64_t registers = 0, shared_bytes = 0, more_waves = 0;
   std::optional<std::int64_t> sharing;
@@ -81,7 +82,7 @@ Result<std::int64_t> product(const std::vector<std::string>& sizes, const char* 
   return all;
 }
 
-Result<KernelLaunch> launch_of(const Options& options) {
+Result<KernelLaunch> launch_of(const ForecastKernelCommandOptions& options) {
   const auto blocks = product(options.grid, "--grid"),
              threads = product(options.threads, "--threads");
   if (!blocks) return std::unexpected(blocks.error());
@@ -92,17 +93,17 @@ Result<KernelLaunch> launch_of(const Options& options) {
 }
 
 /// Of one GPU model.
-struct Answer {
+struct KernelAnswer {
   const GpuModel* gpu = nullptr;
   Folding folding;
   const Profile* profile = nullptr;
   std::vector<ProfileRow> profiles;
 };
 
-Result<Answer> ask(const Options& options, const KernelLaunch& launch) {
+Result<KernelAnswer> ask(const ForecastKernelCommandOptions& options, const KernelLaunch& launch) {
   const auto gpu = find_gpu_model(options.gpu);
   if (!gpu) return fail_at("--gpu", gpu.error());
-  Answer answer{*gpu, {}, nullptr, {}};
+  KernelAnswer answer{*gpu, {}, nullptr, {}};
   const auto sms = answer.gpu->largest().sms;
   if (!sms)
     return fail(ErrorKind::bad_usage, "--gpu",
@@ -134,7 +135,7 @@ std::vector<CapabilityRow> capabilities(const KernelLaunch& launch) {
 }
 
 void print_json(const KernelLaunch& launch, const std::vector<CapabilityRow>& rows,
-                const std::optional<Answer>& answer) {
+                const std::optional<KernelAnswer>& answer) {
   Json json{{"blocks", launch.blocks},
             {"threads", launch.threads},
             {"registers", launch.registers},
@@ -155,9 +156,8 @@ void print_json(const KernelLaunch& launch, const std::vector<CapabilityRow>& ro
 }
 
 void print_text(const KernelLaunch& launch, const std::vector<CapabilityRow>& rows,
-                const std::optional<Answer>& answer) {
-  fmt::print(
-      "{} blocks of {} threads, {} registers a thread, {} bytes of shared memory a block\n\n{}",
+                const std::optional<KernelAnswer>& answer) {
+  say("{} blocks of {} threads, {} registers a thread, {} bytes of shared memory a block\n\n{}",
       launch.blocks, launch.threads, launch.registers, launch.shared_bytes,
       text_rows(capability_columns, rows));
   if (!answer) return;
@@ -165,17 +165,17 @@ void print_text(const KernelLaunch& launch, const std::vector<CapabilityRow>& ro
   const std::string folded = folding.folded_waves == folding.waves
                                  ? std::string("and")
                                  : fmt::format("{}", folding.folded_waves);
-  fmt::print("\n{}: {} SMs would run the grid at once; {} {} on {} SMs, {} on {}\n\n{}\n",
-             answer->gpu->key, folding.needed, folding.waves, folding.waves == 1 ? "wave" : "waves",
-             answer->gpu->largest().sms->value, folded, folding.folded,
-             text_rows(profile_columns, answer->profiles));
+  say("\n{}: {} SMs would run the grid at once; {} {} on {} SMs, {} on {}\n\n{}\n",
+      answer->gpu->key, folding.needed, folding.waves, folding.waves == 1 ? "wave" : "waves",
+      answer->gpu->largest().sms->value, folded, folding.folded,
+      text_rows(profile_columns, answer->profiles));
   if (answer->profile == nullptr)
     fmt::print("no profile has {} SMs\n", folding.folded);
   else
     fmt::print("smallest profile with {} SMs: {}\n", folding.folded, answer->profile->name);
 }
 
-Result<int> forecast_kernel(const Options& options) {
+Result<int> forecast_kernel(const ForecastKernelCommandOptions& options) {
   const auto launch = launch_of(options);
   if (!launch) return std::unexpected(launch.error());
   if (options.gpu.empty() && (options.sharing || options.more_waves > 0))
@@ -185,7 +185,7 @@ Result<int> forecast_kernel(const Options& options) {
   // What no capability accepts is a wrong launch.
   if (std::ranges::none_of(rows, [](const CapabilityRow& row) { return row.held.has_value(); }))
     return std::unexpected(rows.back().held.error());
-  std::optional<Answer> answer;
+  std::optional<KernelAnswer> answer;
   if (!options.gpu.empty()) {
     auto asked = ask(options, *launch);
     if (!asked) return std::unexpected(asked.error());

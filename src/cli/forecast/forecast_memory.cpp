@@ -30,13 +30,13 @@ OptionTexts options_in(const std::string& spec) {
   return {};
 }
 
-struct Options {
+struct ForecastMemoryCommandOptions {
   std::string series, capacity, forecaster = "trend";
   std::optional<std::int64_t> iterations;
   bool json = false, skip_bad_lines = false;
 };
 
-struct Answer {
+struct MemoryAnswer {
   MemorySeries series;
   Watched watched;
   std::optional<MiB> capacity;
@@ -53,18 +53,18 @@ std::string gib(MiB size) {
 }
 
 /// "iteration 6 of 100"
-std::string at(const Answer& answer, std::size_t report) {
+std::string at(const MemoryAnswer& answer, std::size_t report) {
   return fmt::format("iteration {}", answer.series.reports[report].iteration);
 }
 
 /// Everything that the job held, with the context that the forecaster was told.
-MiB held(const Answer& answer, const MemoryReport& report) {
+MiB held(const MemoryAnswer& answer, const MemoryReport& report) {
   return report.context ? report.held() : report.held() + answer.context;
 }
 
 /// The fitted line and its interval, which `trend` alone has: in physical memory, over what the
 /// reuse leaves.
-void draw_trend(const Answer& answer, const OptionTexts& texts, Chart& chart) {
+void draw_trend(const MemoryAnswer& answer, const OptionTexts& texts, Chart& chart) {
   const auto options = read_trend_options(texts);
   if (!options) return;
   TrendForecast forecast(*options);
@@ -89,7 +89,7 @@ void draw_trend(const Answer& answer, const OptionTexts& texts, Chart& chart) {
 
 /// Where the laws of growth see the highest value so far at any later time: between these lies four
 /// fifths.
-void draw_laws(const Answer& answer, Chart& chart) {
+void draw_laws(const MemoryAnswer& answer, Chart& chart) {
   SeriesDigest digest;
   for (const MemoryReport& report : answer.series.reports)
     digest.add(static_cast<double>(report.iteration), static_cast<double>(report.held().value));
@@ -102,7 +102,7 @@ void draw_laws(const Answer& answer, Chart& chart) {
         now, last, [&](double x) { return laws.peak(x).quantile(share); }, mark);
 }
 
-void draw(const Answer& answer, const std::string& forecaster) {
+void draw(const MemoryAnswer& answer, const std::string& forecaster) {
   double most = answer.capacity ? static_cast<double>(answer.capacity->value) : 0;
   for (const MemoryReport& report : answer.series.reports)
     most = std::max(most, static_cast<double>(held(answer, report).value));
@@ -133,7 +133,7 @@ void draw(const Answer& answer, const std::string& forecaster) {
              answer.capacity ? "   = capacity" : "");
 }
 
-std::string verdict(const Answer& answer, const std::string& forecaster) {
+std::string verdict(const MemoryAnswer& answer, const std::string& forecaster) {
   const Watched& watched = answer.watched;
   if (forecaster == "none") return "No forecast: the forecaster 'none' makes none.\n";
   if (!answer.peak && !watched.spoke)
@@ -152,7 +152,7 @@ std::string verdict(const Answer& answer, const std::string& forecaster) {
   return text;
 }
 
-void print_text(const Answer& answer, const std::string& forecaster) {
+void print_text(const MemoryAnswer& answer, const std::string& forecaster) {
   draw(answer, forecaster);
   fmt::print("{}{}, forecaster {}\n", counted(answer.series.reports.size(), "sample"),
              answer.series.missing > 0 ? fmt::format(", {} missing", answer.series.missing) : "",
@@ -175,7 +175,7 @@ void print_text(const Answer& answer, const std::string& forecaster) {
                    : "");
 }
 
-void print_json(const Answer& answer, const std::string& forecaster) {
+void print_json(const MemoryAnswer& answer, const std::string& forecaster) {
   const auto iteration = [&](const std::optional<std::size_t>& report) {
     return report ? Json(answer.series.reports[*report].iteration) : Json();
   };
@@ -203,8 +203,8 @@ void print_json(const Answer& answer, const std::string& forecaster) {
              {"forecasts", forecasts}});
 }
 
-Result<int> forecast_memory(const Options& options) {
-  Answer answer;
+Result<int> forecast_memory(const ForecastMemoryCommandOptions& options) {
+  MemoryAnswer answer;
   if (!options.capacity.empty()) {
     const auto capacity = parse_size(options.capacity);
     if (!capacity) return fail_at("--capacity", capacity.error());

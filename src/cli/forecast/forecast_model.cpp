@@ -13,17 +13,15 @@ namespace cleave::cli {
 
 namespace {
 
-struct Options {
+struct ForecastModelCommandOptions {
   std::string model, precision, kv_precision, optimizer, attention = "fused", sharing = "alone";
   std::string workspace, workspace_per = "process", fits;
   std::int64_t batch = 1, context = 0, input = 0, prefill = 0, processes = 1;
   bool train = false, recompute = false, offload = false, json = false;
 };
 
-constexpr std::string_view vision_prefix = "vision:";
-
 /// What was asked about, and the answer.
-struct Answer {
+struct ModelAnswer {
   std::optional<ModelFile> model;
   std::optional<VisionNetwork> network;
   MemoryForecast forecast;
@@ -39,7 +37,8 @@ Result<const Row*> chosen(const char* option, const std::string& name,
   return row;
 }
 
-Result<MemoryOptions> memory_options(const Options& options, const GpuModel* gpu) {
+Result<MemoryOptions> memory_options(const ForecastModelCommandOptions& options,
+                                     const GpuModel* gpu) {
   MemoryOptions memory;
   const auto weights = chosen<Precision>("--precision", options.precision, find_precision);
   if (!weights) return std::unexpected(weights.error());
@@ -71,8 +70,8 @@ Result<MemoryOptions> memory_options(const Options& options, const GpuModel* gpu
   return memory;
 }
 
-Result<Answer> ask(const Options& options) {
-  Answer answer;
+Result<ModelAnswer> ask(const ForecastModelCommandOptions& options) {
+  ModelAnswer answer;
   if (!options.fits.empty()) {
     const auto gpu = find_gpu_model(options.fits);
     if (!gpu) return fail_at("--fits", gpu.error());
@@ -188,7 +187,7 @@ Columns<ProfileFit> fit_columns(const MemoryForecast& forecast, bool offload) {
   return columns;
 }
 
-void print_json(const Options& options, const Answer& answer) {
+void print_json(const ForecastModelCommandOptions& options, const ModelAnswer& answer) {
   const MemoryForecast& forecast = answer.forecast;
   Json json{{"source", options.model},
             {"parameters", forecast.parameters},
@@ -217,7 +216,7 @@ void print_json(const Options& options, const Answer& answer) {
   print(json);
 }
 
-std::string heading(const Answer& answer) {
+std::string heading(const ModelAnswer& answer) {
   const MemoryForecast& forecast = answer.forecast;
   std::string text;
   if (answer.network) {
@@ -242,7 +241,7 @@ std::string heading(const Answer& answer) {
   return text + "\n";
 }
 
-void print_text(const Options& options, const Answer& answer) {
+void print_text(const ForecastModelCommandOptions& options, const ModelAnswer& answer) {
   const MemoryForecast& forecast = answer.forecast;
   Table table(headings(part_columns));
   for (const MemoryPart& part : forecast.parts)
@@ -260,7 +259,7 @@ void print_text(const Options& options, const Answer& answer) {
   if (cache) say("sequences: of {} tokens, beside everything but the KV cache\n", forecast.context);
 }
 
-Result<int> forecast_model(const Options& options) {
+Result<int> forecast_model(const ForecastModelCommandOptions& options) {
   const auto answer = ask(options);
   if (!answer) return std::unexpected(answer.error());
   if (options.json)
@@ -275,7 +274,7 @@ std::string names(const Rows& rows) {
   return fmt::format("{}", fmt::join(names_of(rows), ", "));
 }
 
-void add_counts(CommandLine& command, Options& options) {
+void add_counts(CommandLine& command, ForecastModelCommandOptions& options) {
   command.add_option("--batch", options.batch, "Sequences or images at a time")
       ->check(whole_number(1))
       ->default_str("1");
@@ -297,7 +296,7 @@ void add_counts(CommandLine& command, Options& options) {
       ->default_str("1");
 }
 
-void add_choices(CommandLine& command, Options& options) {
+void add_choices(CommandLine& command, ForecastModelCommandOptions& options) {
   command.add_option("--precision", options.precision,
                      fmt::format("Precision of the weights: {}; by default what the file stores or "
                                  "describes, else bf16 (images: fp32)",

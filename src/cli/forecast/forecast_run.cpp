@@ -11,22 +11,22 @@
 #include "cli/columns.hpp"
 #include "cli/command.hpp"
 #include "cli/forecast/followed_run.hpp"
+#include "cli/time_option.hpp"
 #include "forecast/shape/model_memory.hpp"
 
 namespace cleave::cli {
 
 namespace {
 
-struct Options {
+struct ForecastRunCommandOptions {
   std::vector<std::string> before_dashes;
-  std::string gpu, profile, context, forecast;
-  std::optional<double> seconds, expected;
+  std::string gpu, profile, context, forecast, seconds, expected;
   bool live = false, json = false;
 };
 
 /// What is answered, for the GPU that the program was shown.
-struct Answer {
-  const Options& options;
+struct RunAnswer {
+  const ForecastRunCommandOptions& options;
   const DryRunOptions& run;
   const DryRunAnswer& seen;
 
@@ -74,7 +74,7 @@ const Columns<KernelRow> kernel_columns = {
        return row.profile == nullptr ? Json(nullptr) : Json(row.profile->name);
      }}};
 
-std::vector<KernelRow> kernel_rows(const Answer& answer) {
+std::vector<KernelRow> kernel_rows(const RunAnswer& answer) {
   std::vector<KernelRow> rows;
   const GpuModel& gpu = *answer.run.gpu;
   for (const SeenKernel& kernel : answer.seen.kernels) {
@@ -91,7 +91,7 @@ std::vector<KernelRow> kernel_rows(const Answer& answer) {
 
 /// The smallest that holds the memory and on which no kernel takes more time steps than on the
 /// whole GPU; null if there is none.
-const Profile* profile_for_both(const Answer& answer, const std::vector<KernelRow>& rows) {
+const Profile* profile_for_both(const RunAnswer& answer, const std::vector<KernelRow>& rows) {
   Sms sms{0};
   for (const KernelRow& row : rows)
     if (row.folding) sms = std::max(sms, Sms{static_cast<int>(row.folding->folded)});
@@ -114,7 +114,7 @@ std::string ended_in_words(const DryRunAnswer& seen) {
 }
 
 /// What makes the answer less than the whole truth.
-std::vector<std::string> remarks(const Answer& answer) {
+std::vector<std::string> run_remarks(const RunAnswer& answer) {
   const DryRunAnswer& seen = answer.seen;
   std::vector<std::string> all;
   const bool nothing = seen.processes == 0 && seen.unanswered.empty() && seen.refusals == 0 &&
@@ -146,7 +146,7 @@ std::vector<std::string> remarks(const Answer& answer) {
   return all;
 }
 
-Json memory_json(const Answer& answer) {
+Json memory_json(const RunAnswer& answer) {
   Json peak_of = Json::object();
   for (std::size_t kind = 0; kind < cuda::memory_kinds; ++kind)
     peak_of[std::string(cuda::memory_kind_names[kind])] = answer.seen.peak_of[kind];
@@ -155,7 +155,7 @@ Json memory_json(const Answer& answer) {
           {"contexts", answer.seen.contexts},           {"needed_mib", answer.needed().value}};
 }
 
-void print_json(const Answer& answer) {
+void print_json(const RunAnswer& answer) {
   const DryRunAnswer& seen = answer.seen;
   const auto rows = kernel_rows(answer);
   const Profile* const holds = smallest_that_holds(answer.needed(), *answer.run.gpu);
@@ -179,14 +179,14 @@ void print_json(const Answer& answer) {
              {"kernels", json_rows(kernel_columns, rows)},
              {"profile_for_memory", name_or_null(holds)},
              {"profile", name_or_null(both)},
-             {"remarks", remarks(answer)}});
+             {"remarks", run_remarks(answer)}});
 }
 
 std::string mib_text(std::int64_t bytes) {
   return fmt::format("{:.1f}", static_cast<double>(bytes) / bytes_per_mib);
 }
 
-void print_text(const Answer& answer) {
+void print_text(const RunAnswer& answer) {
   const DryRunAnswer& seen = answer.seen;
   fmt::print("{} {}, without a GPU\n\n", visible(shown(answer.run.command.front())),
              ended_in_words(seen));
@@ -219,10 +219,10 @@ void print_text(const Answer& answer) {
   else
     fmt::print("{} holds it; with {} no kernel takes more waves than on the whole GPU\n",
                holds->name, both->name);
-  for (const std::string& remark : remarks(answer)) fmt::print("note: {}\n", remark);
+  for (const std::string& remark : run_remarks(answer)) fmt::print("note: {}\n", remark);
 }
 
-Result<DryRunOptions> what_to_run(const Options& options) {
+Result<DryRunOptions> what_to_run(const ForecastRunCommandOptions& options) {
   DryRunOptions run;
   run.command = command_words();
   constexpr const char* usual_gpu = "A100-80GB";
@@ -243,37 +243,32 @@ Result<DryRunOptions> what_to_run(const Options& options) {
     if (!context) return fail_at("--context", context.error());
     run.context = *context;
   }
-  constexpr double usual_s = 60;
-  const auto limit = duration_from_seconds(options.seconds.value_or(usual_s));
-  if (!limit) return fail_at("--seconds", limit.error());
-  run.limit = *limit;
+  constexpr Duration usual = std::chrono::minutes{1};
+  run.limit = options.seconds.empty() ? usual : time_given(options.seconds);
   return run;
 }
 
-Result<int> follow(const Options& options) {
+Result<int> follow(const ForecastRunCommandOptions& options) {
   if (!options.gpu.empty() || !options.profile.empty() || !options.context.empty())
     return fail(ErrorKind::bad_usage, "--live", "the program sees the GPU that is there",
                 "leave --gpu, --profile and --context out");
-  if (options.seconds || options.json)
-    return fail(ErrorKind::bad_usage, options.seconds ? "--seconds" : "--json",
+  const char* without = !options.seconds.empty() ? "--seconds" : "--json";
+  if (!options.seconds.empty() || options.json)
+    return fail(ErrorKind::bad_usage, without,
                 "with --live the command becomes the program, which runs to its own end and prints "
                 "its own output",
-                fmt::format("leave {} out", options.seconds ? "--seconds" : "--json"));
+                fmt::format("leave {} out", without));
   LiveRunOptions live{command_words(), std::nullopt, std::nullopt};
   if (!options.forecast.empty()) {
     const auto size = parse_size(options.forecast);
     if (!size) return fail_at("--forecast", size.error());
     live.forecast = *size;
   }
-  if (options.expected) {
-    const auto expected = duration_from_seconds(*options.expected);
-    if (!expected) return fail_at("--expected", expected.error());
-    live.expected = *expected;
-  }
+  if (!options.expected.empty()) live.expected = time_given(options.expected);
   return become_followed(live);
 }
 
-Result<int> forecast_run(const Options& options) {
+Result<int> forecast_run(const ForecastRunCommandOptions& options) {
   if (command_words().empty() || !options.before_dashes.empty())
     return fail(ErrorKind::bad_usage, "PROGRAM",
                 options.before_dashes.empty() ? "no program is given"
@@ -281,14 +276,14 @@ Result<int> forecast_run(const Options& options) {
                                                             visible(options.before_dashes.front())),
                 "write it after --, as in `cleave forecast run -- ./train --epochs 1`");
   if (options.live) return follow(options);
-  if (!options.forecast.empty() || options.expected)
-    return fail(ErrorKind::bad_usage, options.expected ? "--expected" : "--forecast",
+  if (!options.forecast.empty() || !options.expected.empty())
+    return fail(ErrorKind::bad_usage, !options.expected.empty() ? "--expected" : "--forecast",
                 "this applies only to a program that is followed", "give --live too");
   const auto run = what_to_run(options);
   if (!run) return std::unexpected(run.error());
   const auto seen = run_dry(*run);
   if (!seen) return std::unexpected(seen.error());
-  const Answer answer{options, *run, *seen};
+  const RunAnswer answer{options, *run, *seen};
   if (options.json)
     print_json(answer);
   else
@@ -320,8 +315,9 @@ void add_forecast_run(CommandLine& forecast, Run& run) {
   command
       ->add_option("--seconds", options.seconds,
                    "Time after which the program is stopped; what it did until then is shown")
-      ->check(number_from(0.001, 1e6))
-      ->default_str("60");
+      ->check(time_between(std::chrono::milliseconds{1}, std::chrono::seconds{1'000'000}))
+      ->type_name(time_type)
+      ->default_str("1m");
   command->add_flag("--live", options.live,
                     "Run it on the GPU that is there, and report its memory to the daemon as it "
                     "runs");
@@ -332,9 +328,9 @@ void add_forecast_run(CommandLine& forecast, Run& run) {
       ->check(not_empty());
   command
       ->add_option("--expected", options.expected,
-                   "With --live: seconds that the program will run, so that a forecast knows its "
-                   "end")
-      ->check(number_from(0.1, 1e9));
+                   "With --live: time that the program will run, so that a forecast knows its end")
+      ->check(time_between(std::chrono::milliseconds{100}, std::chrono::seconds{1'000'000'000}))
+      ->type_name(time_type);
   add_json(*command, options.json);
   command->add_option("PROGRAM", options.before_dashes,
                       "The program and its arguments, after --; its output goes to standard error");

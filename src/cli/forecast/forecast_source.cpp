@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct ForecastSourceCommandOptions {
   std::vector<std::string> files;
   std::string clang, gpu = "A100-80GB";
   bool json = false;
@@ -104,7 +104,7 @@ const Columns<LaunchRow> launch_columns = {
      }}};
 
 /// Everything that is answered.
-struct Answer {
+struct SourceAnswer {
   const GpuModel* gpu = nullptr;
   MiB context;
   std::vector<AllocationRow> allocations;
@@ -174,7 +174,7 @@ Result<SourceModule> compile(const std::string& clang, const std::string& file,
   return read_cuda_ir(*text, shown(file, 200));
 }
 
-void add_function(const std::string& file, const SourceFunction& function, Answer& answer) {
+void add_function(const std::string& file, const SourceFunction& function, SourceAnswer& answer) {
   const std::string in_words = in_source(function.name);
   answer.frees += function.frees;
   const std::size_t first = answer.allocations.size();
@@ -211,7 +211,7 @@ void add_function(const std::string& file, const SourceFunction& function, Answe
   }
 }
 
-std::vector<std::string> remarks(const Answer& answer) {
+std::vector<std::string> source_remarks(const SourceAnswer& answer) {
   std::vector<std::string> all;
   if (!answer.allocations.empty())
     all.emplace_back(
@@ -228,7 +228,7 @@ std::vector<std::string> remarks(const Answer& answer) {
   return all;
 }
 
-void print_json(const Options& options, const Answer& answer) {
+void print_json(const ForecastSourceCommandOptions& options, const SourceAnswer& answer) {
   const Profile* const profile = answer.profile();
   print(Json{{"files", options.files},
              {"gpu", answer.gpu->key},
@@ -241,10 +241,10 @@ void print_json(const Options& options, const Answer& answer) {
              {"needed_mib", answer.unknown > 0 ? Json(nullptr) : Json(answer.needed().value)},
              {"launches", json_rows(launch_columns, answer.launches)},
              {"profile", profile == nullptr ? Json(nullptr) : Json(profile->name)},
-             {"remarks", remarks(answer)}});
+             {"remarks", source_remarks(answer)}});
 }
 
-void print_text(const Answer& answer) {
+void print_text(const SourceAnswer& answer) {
   if (!answer.allocations.empty())
     fmt::print("{}\n", text_rows(allocation_columns, answer.allocations));
   fmt::print("on the GPU: {} bytes of known size, {} of unknown size; {} {}\n", answer.gpu_bytes,
@@ -266,10 +266,10 @@ void print_text(const Answer& answer) {
   else
     fmt::print("{}: {} holds {} MiB, {} of them for the CUDA context\n", answer.gpu->key,
                profile->name, answer.needed().value, answer.context.value);
-  for (const std::string& remark : remarks(answer)) fmt::print("note: {}\n", remark);
+  for (const std::string& remark : source_remarks(answer)) fmt::print("note: {}\n", remark);
 }
 
-Result<int> forecast_source(const Options& options) {
+Result<int> forecast_source(const ForecastSourceCommandOptions& options) {
   const auto gpu = find_gpu_model(options.gpu);
   if (!gpu) return fail_at("--gpu", gpu.error());
   for (const std::string& file : options.files) {
@@ -291,7 +291,7 @@ Result<int> forecast_source(const Options& options) {
     modules.push_back(std::move(*module));
   }
   keep_what_main_reaches(modules);
-  Answer answer;
+  SourceAnswer answer;
   answer.gpu = *gpu;
   answer.context = sharing_modes().front().counted;
   for (std::size_t i = 0; i < modules.size(); ++i)

@@ -9,6 +9,7 @@
 #include "cli/command.hpp"
 #include "cli/say.hpp"
 #include "cli/table.hpp"
+#include "cli/time_option.hpp"
 #include "cli/trace_arguments.hpp"
 #include "forecast/time/completion_time.hpp"
 #include "model/speed_table.hpp"
@@ -18,7 +19,7 @@ namespace cleave::cli {
 
 namespace {
 
-struct Options {
+struct ForecastTimeCommandOptions {
   std::string train, save, model, predict, form, known, gpu;
   MeasuredJobsOptions jobs;
   CompletionTimeOptions time;
@@ -33,7 +34,8 @@ Json errors_json(const TimeErrors& errors) {
   return {{"median", errors.median}, {"p90", errors.p90}};
 }
 
-Json training_json(const Options& options, const MeasuredJobs& jobs, const CompletionTime& model) {
+Json training_json(const ForecastTimeCommandOptions& options, const MeasuredJobs& jobs,
+                   const CompletionTime& model) {
   Json features = Json::array();
   for (const FeatureRange& range : model.ranges())
     features.push_back({{"name", range.name},
@@ -56,7 +58,8 @@ Json training_json(const Options& options, const MeasuredJobs& jobs, const Compl
           {"saved", options.save.empty() ? Json(nullptr) : Json(options.save)}};
 }
 
-void print_training(const Options& options, const MeasuredJobs& jobs, const CompletionTime& model) {
+void print_training(const ForecastTimeCommandOptions& options, const MeasuredJobs& jobs,
+                    const CompletionTime& model) {
   const CompletionTimeFigures& figures = model.figures();
   say("{}", counted(figures.rows, "measured job"));
   if (jobs.left_out > 0) say(", {} more without a time", jobs.left_out);
@@ -95,8 +98,8 @@ void print_training(const Options& options, const MeasuredJobs& jobs, const Comp
   if (!options.save.empty()) say("saved as {}\n", shown(options.save, 200));
 }
 
-Result<int> train(const Options& given) {
-  Options options = given;
+Result<int> train(const ForecastTimeCommandOptions& given) {
+  ForecastTimeCommandOptions options = given;
   options.time.form = options.time.whole.empty() ? TimeForm::log : TimeForm::ratio;
   if (!options.form.empty()) {
     const auto form = parse_time_form(options.form);
@@ -126,16 +129,16 @@ Result<int> train(const Options& given) {
 }
 
 /// One job's forecast, or why there is none.
-struct Answer {
+struct TimeAnswer {
   std::string place;
   std::optional<TimeForecast> forecast;
   std::string refused;
 };
 
-std::vector<Answer> answers(const CompletionTime& model, const std::vector<AskedJob>& jobs) {
-  std::vector<Answer> all;
+std::vector<TimeAnswer> answers(const CompletionTime& model, const std::vector<AskedJob>& jobs) {
+  std::vector<TimeAnswer> all;
   for (const AskedJob& job : jobs) {
-    Answer& answer = all.emplace_back();
+    TimeAnswer& answer = all.emplace_back();
     answer.place = job.place;
     answer.refused = job.missing;
     if (!job.missing.empty()) continue;
@@ -148,9 +151,10 @@ std::vector<Answer> answers(const CompletionTime& model, const std::vector<Asked
   return all;
 }
 
-void print_json(const CompletionTime& model, const std::vector<Answer>& all, std::size_t refused) {
+void print_json(const CompletionTime& model, const std::vector<TimeAnswer>& all,
+                std::size_t refused) {
   Json jobs = Json::array();
-  for (const Answer& answer : all) {
+  for (const TimeAnswer& answer : all) {
     if (answer.forecast)
       jobs.push_back({{"place", answer.place},
                       {"seconds", answer.forecast->seconds},
@@ -163,7 +167,7 @@ void print_json(const CompletionTime& model, const std::vector<Answer>& all, std
       {"target", model.target()}, {"level", model.level()}, {"refused", refused}, {"jobs", jobs}});
 }
 
-Result<int> predict(const Options& options) {
+Result<int> predict(const ForecastTimeCommandOptions& options) {
   const auto model_text = read_text(options.model);
   if (!model_text) return std::unexpected(model_text.error());
   const auto model = CompletionTime::load(*model_text, shown(options.model, 200));
@@ -178,14 +182,14 @@ Result<int> predict(const Options& options) {
   if (!jobs) return std::unexpected(jobs.error());
   if (jobs->empty())
     return fail(ErrorKind::bad_input, shown(options.predict, 200), "it has a header but no jobs");
-  const std::vector<Answer> all = answers(*model, *jobs);
+  const std::vector<TimeAnswer> all = answers(*model, *jobs);
   const auto refused = static_cast<std::size_t>(
-      std::ranges::count_if(all, [](const Answer& answer) { return !answer.forecast; }));
+      std::ranges::count_if(all, [](const TimeAnswer& answer) { return !answer.forecast; }));
   if (options.json) {
     print_json(*model, all, refused);
   } else {
     Table table({"job", "seconds", "lower", "upper", ""});
-    for (const Answer& answer : all) {
+    for (const TimeAnswer& answer : all) {
       const auto number = [&](double TimeForecast::*member) {
         return answer.forecast ? fmt::format("{:.4g}", *answer.forecast.*member) : std::string("-");
       };
@@ -265,13 +269,14 @@ void print_by_law(const GpuModel& model, const CompletedTimes& times) {
 }
 
 /// The other profiles of a job from those on which its time is known.
-Result<int> by_law(const Options& options) {
+Result<int> by_law(const ForecastTimeCommandOptions& options) {
   if (options.gpu.empty())
     return fail(ErrorKind::bad_usage, "--known", "profiles are those of one GPU model",
                 "add --gpu MODEL");
   const auto model = find_gpu_model(options.gpu);
   if (!model) return fail_at("--gpu", model.error());
-  auto known = parse_by_profile(options.known, "--known", {"time", "give seconds"});
+  auto known = parse_by_profile(times_in_seconds(options.known), "--known",
+                                {"time", "give seconds, or 10m and the like"});
   if (!known) return std::unexpected(known.error());
   for (const auto& [column, seconds] : *known) {
     const bool other = column.find(':') != std::string::npos &&
@@ -291,7 +296,7 @@ Result<int> by_law(const Options& options) {
   return 0;
 }
 
-Result<int> time_command(const Options& options) {
+Result<int> time_command(const ForecastTimeCommandOptions& options) {
   if (!options.known.empty()) return by_law(options);
   if (!options.train.empty()) return train(options);
   if (options.predict.empty() || options.model.empty())
@@ -302,7 +307,7 @@ Result<int> time_command(const Options& options) {
   return predict(options);
 }
 
-void add_training(CommandLine& command, Options& options) {
+void add_training(CommandLine& command, ForecastTimeCommandOptions& options) {
   const auto option = [&](const char* flag, auto& value, const char* help) {
     return command.add_option(flag, value, help)->needs("--train");
   };

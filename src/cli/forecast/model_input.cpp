@@ -96,8 +96,6 @@ std::size_t name_mark(const std::string& model) {
   return mark != std::string::npos && ::access(model.c_str(), F_OK) == 0 ? std::string::npos : mark;
 }
 
-constexpr std::string_view vision_prefix = "vision:";
-
 Result<MiB> size_of(const ModelUse& use, const std::filesystem::path& folder) {
   MemoryOptions options;
   options.batch = use.batch;

@@ -3,11 +3,15 @@
 // an entry of a file of shapes. Files are opened here; the readers see pieces of them.
 
 #include <string>
+#include <string_view>
 
 #include "forecast/shape/model_file.hpp"
 #include "model/workload_file.hpp"
 
 namespace cleave::cli {
+
+/// Before the name of a network of images, in place of a file: vision:resnet50.
+inline constexpr std::string_view vision_prefix = "vision:";
 
 /// A regular file, read piece by piece.
 [[nodiscard]] Result<ByteSource> open_bytes(const std::string& path);

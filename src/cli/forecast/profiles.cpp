@@ -14,6 +14,7 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/read_text.hpp"
+#include "base/tell.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/daemon/daemon_client.hpp"
@@ -25,7 +26,7 @@ namespace cleave::cli {
 
 namespace {
 
-struct Options {
+struct ProfilesCommandOptions {
   std::string repository, from, rule = "mean", as = "training", to;
   ProfileFilter filter;
   bool json = false;
@@ -42,7 +43,7 @@ std::string about(const ProfileKey& key) {
 }
 
 /// The filter with the GPU model by its key.
-Result<ProfileFilter> filter_of(const Options& options) {
+Result<ProfileFilter> filter_of(const ProfilesCommandOptions& options) {
   ProfileFilter filter = options.filter;
   if (filter.gpu_model.empty()) return filter;
   const auto model = find_gpu_model(filter.gpu_model);
@@ -64,7 +65,7 @@ Result<FileHandle> take_turn(const std::string& repository) {
   return handle;
 }
 
-Result<int> add(const Options& options) {
+Result<int> add(const ProfilesCommandOptions& options) {
   // Standard input may take its time: others do not wait for that.
   const auto text = read_text(options.from);
   if (!text) return std::unexpected(text.error());
@@ -96,7 +97,7 @@ Result<int> add(const Options& options) {
 }
 
 /// The records of the repository that pass, as a repository.
-Result<ProfileRepository> chosen(const Options& options) {
+Result<ProfileRepository> chosen(const ProfilesCommandOptions& options) {
   const auto repository = load_repository(options.repository);
   if (!repository) return repository;
   const auto filter = filter_of(options);
@@ -111,7 +112,7 @@ std::string cell(std::optional<double> value) {
   return value ? fmt::format("{:.4g}", *value) : "-";
 }
 
-Result<int> list(const Options& options) {
+Result<int> list(const ProfilesCommandOptions& options) {
   const auto repository = chosen(options);
   if (!repository) return std::unexpected(repository.error());
   if (options.json) {
@@ -136,7 +137,8 @@ Result<int> list(const Options& options) {
 }
 
 /// What is exported, as text that the command it is for reads.
-Result<std::string> exported(const Options& options, std::vector<LeftOutProfile>& left_out) {
+Result<std::string> exported(const ProfilesCommandOptions& options,
+                             std::vector<LeftOutProfile>& left_out) {
   const auto repository = load_repository(options.repository);
   if (!repository) return std::unexpected(repository.error());
   const auto filter = filter_of(options);
@@ -161,7 +163,7 @@ Result<std::string> exported(const Options& options, std::vector<LeftOutProfile>
   return to_json(tables).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-Result<int> export_command(const Options& options) {
+Result<int> export_command(const ProfilesCommandOptions& options) {
   if (const auto free = not_read_too("--to", options.to, {options.repository}); !free)
     return std::unexpected(free.error());
   std::vector<LeftOutProfile> left_out;
@@ -211,7 +213,7 @@ void add_learnt(CommandLine& profiles, Run& run) {
   add_daemon(*command, options);
 }
 
-void add_filter(CommandLine& command, Options& options) {
+void add_filter(CommandLine& command, ProfilesCommandOptions& options) {
   command.add_option("--application", options.filter.application, "Profiles of this application")
       ->check(not_empty());
   command.add_option("--batch", options.filter.batch, "Profiles of this batch size")
@@ -221,9 +223,10 @@ void add_filter(CommandLine& command, Options& options) {
 }
 
 /// A subcommand of `profiles` with the repository it is about.
-AddedCommand<Options> add_action(CommandLine& profiles, Run& run, const std::string& name,
-                                 const std::string& what, const std::string& example,
-                                 Result<int> (*act)(const Options&)) {
+AddedCommand<ProfilesCommandOptions> add_action(CommandLine& profiles, Run& run,
+                                                const std::string& name, const std::string& what,
+                                                const std::string& example,
+                                                Result<int> (*act)(const ProfilesCommandOptions&)) {
   const auto added = add_command(profiles, run, name, what, example, act);
   added.command
       ->add_option("--repository", added.options.repository, "The profile repository, a file")
@@ -249,8 +252,8 @@ void say_left_out(const std::vector<LeftOutProfile>& left_out) {
   std::vector<std::string> named;
   for (std::size_t i = 0; i < std::min(left_out.size(), most_named); ++i)
     named.push_back(fmt::format("{} lacks {}", about(left_out[i].key), left_out[i].lacks));
-  fmt::print(stderr, "cleave: {} left out: {}{}\n", counted(left_out.size(), "profile"),
-             fmt::join(named, "; "), left_out.size() > most_named ? "; ..." : "");
+  tell("cleave: {} left out: {}{}\n", counted(left_out.size(), "profile"), fmt::join(named, "; "),
+       left_out.size() > most_named ? "; ..." : "");
 }
 
 void add_profiles_command(CommandLine& program, Run& run) {

@@ -7,6 +7,7 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/read_text.hpp"
+#include "base/tell.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/forecast/profiles.hpp"
@@ -18,7 +19,7 @@ namespace cleave::cli {
 
 namespace {
 
-struct Options {
+struct RecommendCommandOptions {
   std::string measurements, repository, form{name(RewardBasis{}.form)};
   ProfileFilter filter;
   std::optional<double> alpha, touches;
@@ -38,7 +39,7 @@ struct Asked {
   std::map<std::size_t, RunEstimate> estimated;  // by instance; all others were measured
 };
 
-Result<Asked> ask_file(const Options& options) {
+Result<Asked> ask_file(const RecommendCommandOptions& options) {
   const auto text = read_text(options.measurements);
   if (!text) return std::unexpected(text.error());
   auto question = parse_reward_question(*text, shown(options.measurements, 200));
@@ -59,7 +60,7 @@ void add_estimates(Asked& asked, const std::vector<RunEstimate>& estimates) {
         asked.estimated[i] = each;
 }
 
-Result<Asked> ask_repository(const Options& options) {
+Result<Asked> ask_repository(const RecommendCommandOptions& options) {
   const auto repository = load_repository(options.repository);
   if (!repository) return std::unexpected(repository.error());
   ProfileFilter filter = options.filter;
@@ -156,7 +157,7 @@ void print_text(const Asked& asked, const Recommendation& answer) {
   }
 }
 
-Result<int> recommend_command(const Options& options) {
+Result<int> recommend_command(const RecommendCommandOptions& options) {
   if (options.measurements.empty() == options.repository.empty())
     return fail(ErrorKind::bad_usage, "", "give either --measurements or --repository");
   const bool filtered = !options.filter.application.empty() || !options.filter.gpu_model.empty() ||
@@ -188,9 +189,9 @@ Result<int> recommend_command(const Options& options) {
   if (options.offload && std::ranges::none_of(asked->estimated, [](const auto& each) {
         return each.second.instance.offloaded;
       }))
-    fmt::print(stderr,
-               "nothing to estimate with --offload: every profile was measured or holds it "
-               "whole\n");
+    tell(
+        "nothing to estimate with --offload: every profile was measured or holds it "
+        "whole\n");
   if (!answer.best)
     return fail(ErrorKind::infeasible, shown(options.measurements + options.repository, 200),
                 asked->left_out.empty() ? "no instance was measured"

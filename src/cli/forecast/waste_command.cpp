@@ -16,7 +16,7 @@ namespace cleave::cli {
 
 namespace {
 
-struct Options {
+struct WasteCommandOptions {
   std::string model, input, profiles = "all";
   std::optional<std::string> layout;
   bool paper = false, json = false;
@@ -86,7 +86,7 @@ Result<int> show_paper(bool json) {
   return 0;
 }
 
-Result<int> show_input(const Options& options) {
+Result<int> show_input(const WasteCommandOptions& options) {
   const auto text = read_text(options.input);
   if (!text) return std::unexpected(text.error());
   const auto question = parse_waste_question(*text, shown(options.input, 200));
@@ -161,7 +161,7 @@ Result<int> show_layout(const Geometry& geometry, const std::string& layout, boo
   return 0;
 }
 
-Result<int> waste_command(const Options& options) {
+Result<int> waste_command(const WasteCommandOptions& options) {
   const int asked =
       (options.model.empty() ? 0 : 1) + (options.input.empty() ? 0 : 1) + (options.paper ? 1 : 0);
   if (asked != 1) return fail(ErrorKind::bad_usage, "", "give one of MODEL, --input and --paper");

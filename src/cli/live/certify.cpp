@@ -10,13 +10,14 @@
 #include "cli/interrupts.hpp"
 #include "cli/live/live.hpp"
 #include "cli/output_files.hpp"
+#include "cli/say.hpp"
 #include "nvmlsim/sim_node.hpp"
 
 namespace cleave::cli {
 
 namespace {
 
-struct Options : LiveOptions {
+struct CertifyCommandOptions : LiveOptions {
   std::string gpu, model, bundle, replay, log;
   std::vector<std::string> before_dashes;
   bool again = false, make_instances = false, yes = false;
@@ -50,7 +51,7 @@ bool interrupted() {
   return Interrupts::came() != 0;
 }
 
-Result<certify::Bundle> replayed(const Options& options) {
+Result<certify::Bundle> replayed(const CertifyCommandOptions& options) {
   const auto text = read_text(options.replay);
   if (!text) return std::unexpected(text.error());
   auto bundle = certify::parse_bundle(*text, options.replay);
@@ -69,7 +70,7 @@ Result<certify::Bundle> replayed(const Options& options) {
 }
 
 /// The GPU that is meant: the only one, if none is named. NVML is closed again afterwards.
-Result<GpuIndex> chosen_gpu(const Options& options) {
+Result<GpuIndex> chosen_gpu(const CertifyCommandOptions& options) {
   const auto node = open_node(options);
   if (!node) return std::unexpected(node.error());
   const auto gpus = all_gpus(*node->door);
@@ -82,7 +83,7 @@ Result<GpuIndex> chosen_gpu(const Options& options) {
               gpus->empty() ? "" : "name one");
 }
 
-Result<certify::Bundle> asked(const Options& options) {
+Result<certify::Bundle> asked(const CertifyCommandOptions& options) {
   const auto library = choose_library(options);
   if (!library) return std::unexpected(library.error());
   const auto simulated = library_of_simulation();
@@ -120,7 +121,7 @@ Result<certify::Bundle> asked(const Options& options) {
 }
 
 /// Instances are made only if that was said twice; a command only runs on them.
-Result<void> is_consent(const Options& options) {
+Result<void> is_consent(const CertifyCommandOptions& options) {
   if (options.make_instances && !options.yes)
     return fail(ErrorKind::bad_usage, "--make-instances",
                 "making and destroying instances must be confirmed", "confirm it with --yes");
@@ -134,7 +135,7 @@ Result<void> is_consent(const Options& options) {
   return {};
 }
 
-Result<int> certify_gpu(const Options& options) {
+Result<int> certify_gpu(const CertifyCommandOptions& options) {
   const bool replay = !options.replay.empty();
   if (replay && !options.model.empty() && !options.again)
     return fail(ErrorKind::bad_usage, "--model",
@@ -153,7 +154,7 @@ Result<int> certify_gpu(const Options& options) {
   if (options.json)
     print(certify::report_json(bundle->facts, checks));
   else
-    fmt::print("{}", certify::report(bundle->facts, checks));
+    say("{}", certify::report(bundle->facts, checks));
   if (!options.bundle.empty())
     if (const auto written = write_whole(options.bundle, certify::text_of(*bundle, checks));
         !written)

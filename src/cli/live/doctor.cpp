@@ -27,7 +27,7 @@ namespace cleave::cli {
 
 namespace {
 
-struct Options : LiveOptions {
+struct DoctorCommandOptions : LiveOptions {
   std::string record;
   DaemonOptions daemon;
 };
@@ -252,7 +252,7 @@ std::optional<Ledger> look_at_ledger(const std::filesystem::path& state,
   return std::move(*ledger);
 }
 
-int answer(const Options& options, const std::vector<Finding>& findings, bool usable) {
+int answer(const DoctorCommandOptions& options, const std::vector<Finding>& findings, bool usable) {
   if (options.json) {
     Json list = Json::array();
     for (const Finding& each : findings)
@@ -293,7 +293,7 @@ bool look_at_user(const LibraryChoice& library, std::vector<Finding>& findings) 
 }
 
 /// What is in the node's folder or in the state directory is not for others to write.
-Result<void> is_apart(const Options& options, const LibraryChoice& library,
+Result<void> is_apart(const DoctorCommandOptions& options, const LibraryChoice& library,
                       const Result<std::filesystem::path>& state) {
   if (options.record.empty()) return {};
   const auto folder = std::filesystem::absolute(options.record).parent_path();
@@ -309,7 +309,7 @@ Result<void> is_apart(const Options& options, const LibraryChoice& library,
 }
 
 /// What keeps its jobs apart, if a daemon answers.
-void look_at_daemon(const Options& options, std::vector<Finding>& findings) {
+void look_at_daemon(const DoctorCommandOptions& options, std::vector<Finding>& findings) {
   auto daemon = open_daemon(options.daemon);
   if (!daemon) return;
   const auto document = daemon->ask_json("GET", "/v1/status");
@@ -323,7 +323,7 @@ void look_at_daemon(const Options& options, std::vector<Finding>& findings) {
     findings.push_back({Level::note, subject, shown(each, 500), "see SECURITY.md"});
 }
 
-Result<int> doctor(const Options& options) {
+Result<int> doctor(const DoctorCommandOptions& options) {
   std::vector<Finding> findings;
   const auto library = choose_library(options);
   if (!library) return std::unexpected(library.error());

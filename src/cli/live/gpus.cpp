@@ -2,8 +2,10 @@
 
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "base/tell.hpp"
 #include "base/text.hpp"
 #include "cli/columns.hpp"
+#include "cli/daemon/claimed_instances.hpp"
 #include "cli/live/live.hpp"
 #include "cli/say.hpp"
 #include "cli/table.hpp"
@@ -46,6 +48,7 @@ Json mig_json(const LiveGpu& gpu) {
   return {{"enabled", gpu.mig->current}, {"pending", gpu.mig->pending}};
 }
 
+/// Without the claims, which row_json() adds.
 Json instances_json(const LiveGpu& gpu) {
   Json instances = Json::array();
   for (const InstanceView& instance : gpu.instances)
@@ -69,7 +72,7 @@ std::optional<double> watts(const std::optional<std::uint32_t>& milliwatts) {
 }
 
 using G = LiveGpu;
-const Columns<LiveGpu> columns = {
+const Columns<LiveGpu> gpu_columns = {
     {"gpu", "GPU", [](const G& gpu) { return static_cast<std::uint32_t>(gpu.facts.index); }},
     {"name", "name", [](const G& gpu) { return gpu.facts.name; },
      [](const G& gpu) { return shown(gpu.facts.name); }},
@@ -90,30 +93,41 @@ const Columns<LiveGpu> columns = {
      [](const G& gpu) { return fmt::format("{}", gpu.processes.size()); }},
     {text_only, "UUID", [](const G& gpu) { return gpu.facts.uuid; }}};
 
-Json row_json(const Row& row) {
-  if (row.view) return json_row(columns, *row.view);
+Json row_json(const Row& row, const ClaimedInstances& claims) {
+  if (row.view) {
+    Json json = json_row(gpu_columns, *row.view);
+    for (Json& each : json["instances"])
+      each["claim"] =
+          each["start"].is_null() ? Json(nullptr) : claims.key(*row.view, each["start"]);
+    return json;
+  }
   const Error& error = row.view.error();
   return {{"gpu", static_cast<std::uint32_t>(row.index)},
           {"error", {{"message", error.message}, {"remedy", error.remedy}}}};
 }
 
 std::vector<std::string> row_cells(const Row& row) {
-  if (row.view) return cells(columns, *row.view);
-  std::vector<std::string> all(headings(columns).size());
+  if (row.view) return cells(gpu_columns, *row.view);
+  std::vector<std::string> all(headings(gpu_columns).size());
   all[0] = fmt::format("{}", static_cast<std::uint32_t>(row.index));
   all[1] = "unreachable";
   return all;
 }
 
-void print_text(const LiveNode& node, const DriverFacts& driver, const std::vector<Row>& rows) {
+void print_text(const LiveNode& node, const DriverFacts& driver, const std::vector<Row>& rows,
+                const ClaimedInstances& claims) {
   const std::string of = node.library.sim_node
                              ? fmt::format("simulated, node {}", node.library.sim_node->string())
                              : std::string("of this machine");
   say("{} {}, driver {}\n", counted(rows.size(), "GPU"), of, shown(driver.driver_version));
   if (rows.empty()) return;
-  Table table(headings(columns));
+  Table table(headings(gpu_columns));
   for (const Row& row : rows) table.add(row_cells(row));
   say("\n{}", table.text());
+  std::string claimed;
+  for (const Row& row : rows)
+    if (row.view) claimed += claims.lines(*row.view);
+  if (!claimed.empty()) say("\n{}", claimed);
   for (const Row& row : rows) {
     if (!row.view) {
       say("\n{}\n", row.view.error().text());
@@ -132,21 +146,20 @@ Result<int> gpus(const LiveOptions& options) {
   if (!indices) return std::unexpected(indices.error());
   // Without the ledger the GPUs can still be shown, but not who made their instances.
   const auto ledger = Ledger::open(node->state, program_name);
-  if (!ledger)
-    fmt::print(stderr, "cleave: the owners of the instances are unknown: {}\n",
-               ledger.error().text());
+  if (!ledger) tell("cleave: the owners of the instances are unknown: {}\n", ledger.error().text());
   std::vector<Row> rows;
   for (const GpuIndex index : *indices) {
     rows.push_back({index, view_gpu(*node->door, index)});
     if (ledger && rows.back().view) set_owners(*rows.back().view, ledger->state());
   }
   const DriverFacts driver = node->door->driver();
+  const auto claims = ClaimedInstances::of_daemon();
   if (!options.json) {
-    print_text(*node, driver, rows);
+    print_text(*node, driver, rows, claims);
     return 0;
   }
   Json list = Json::array();
-  for (const Row& row : rows) list.push_back(row_json(row));
+  for (const Row& row : rows) list.push_back(row_json(row, claims));
   print(Json{{"simulated", node->library.sim_node.has_value()},
              {"driver", driver.driver_version},
              {"gpus", list},

@@ -2,7 +2,9 @@
 
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "base/tell.hpp"
 #include "base/text.hpp"
+#include "cli/daemon/claimed_instances.hpp"
 #include "cli/interrupts.hpp"
 #include "cli/live/live.hpp"
 #include "cli/say.hpp"
@@ -13,14 +15,15 @@ namespace cleave::cli {
 
 namespace {
 
-struct Options : LiveOptions {
+struct InstanceCommandOptions : LiveOptions {
   std::string gpu, what;  // --gpu; PROFILE[@START] or a MIG UUID
   std::optional<std::uint32_t> instance;
   std::uint32_t computes = 1;
   bool adopt = false;
 };
 
-void print_instances(const std::vector<LiveGpu>& gpus, bool all_asked) {
+void print_instances(const std::vector<LiveGpu>& gpus, bool all_asked,
+                     const ClaimedInstances& claims) {
   std::vector<InstanceRow> rows;
   for (const LiveGpu& gpu : gpus) {
     for (const MigDevice& each : gpu.visible) rows.push_back({&gpu, nullptr, &each});
@@ -30,9 +33,10 @@ void print_instances(const std::vector<LiveGpu>& gpus, bool all_asked) {
     say("{}\n", all_asked ? "no instances" : "no instances on the GPUs that answered");
   else
     say("{}", text_rows(instance_columns(), rows));
+  for (const LiveGpu& gpu : gpus) say("{}", claims.lines(gpu));
 }
 
-Result<int> instances(const Options& options) {
+Result<int> instances(const InstanceCommandOptions& options) {
   const auto node = open_node(options);
   if (!node) return std::unexpected(node.error());
   const auto ledger = Ledger::open(node->state, program_name);
@@ -56,23 +60,30 @@ Result<int> instances(const Options& options) {
     set_owners(*view, ledger->state());
     gpus.push_back(std::move(*view));
   }
-  if (!ledger->remark().empty()) fmt::print(stderr, "cleave: {}\n", ledger->remark());
+  if (!ledger->remark().empty()) tell("cleave: {}\n", ledger->remark());
   const bool nothing =
       gpus.empty() || (gpus.front().visible.empty() && gpus.front().instances.empty());
   if (indices->size() == 1 && !unread.empty() && nothing) return std::unexpected(unread.back());
-  for (const Error& error : unread) fmt::print(stderr, "cleave: {}\n", error.text());
+  for (const Error& error : unread) tell("cleave: {}\n", error.text());
+  const auto claims = ClaimedInstances::of_daemon();
   if (!options.json) {
-    print_instances(gpus, unread.empty());
+    print_instances(gpus, unread.empty(), claims);
     return 0;
   }
-  std::vector<InstanceRow> rows;
+  Json list = Json::array();
   for (const LiveGpu& gpu : gpus)
-    for (const InstanceView& each : gpu.instances) rows.push_back({&gpu, &each, nullptr});
+    for (const InstanceView& each : gpu.instances) {
+      list.push_back(json_row(instance_columns(), {&gpu, &each, nullptr}));
+      list.back()["claim"] = claims.key(gpu, each.live.placement.start);
+    }
   for (const LiveGpu& gpu : gpus)
-    for (const MigDevice& each : gpu.visible) rows.push_back({&gpu, nullptr, &each});
+    for (const MigDevice& each : gpu.visible) {
+      list.push_back(json_row(instance_columns(), {&gpu, nullptr, &each}));
+      list.back()["claim"] = nullptr;
+    }
   Json errors = Json::array();
   for (const Error& error : unread) errors.push_back(error_json(error));
-  print(Json{{"instances", json_rows(instance_columns(), rows)}, {"errors", errors}});
+  print(Json{{"instances", list}, {"errors", errors}});
   return 0;
 }
 
@@ -108,7 +119,7 @@ Result<PlacementId> placement_for(const LiveGpu& gpu, const std::string& what) {
       "`cleave instances` shows what is in the way; `cleave gpu-layout` changes the whole GPU");
 }
 
-Result<int> create(const Options& options) {
+Result<int> create(const InstanceCommandOptions& options) {
   const auto node = open_node(options);
   if (!node) return std::unexpected(node.error());
   const auto gpu = find_gpu(*node->door, options.gpu);
@@ -180,14 +191,14 @@ Result<Target> find_instance(Door& door, const std::string& uuid) {
               "`cleave gpus` says why");
 }
 
-Result<Target> target_of(Door& door, const Options& options) {
+Result<Target> target_of(Door& door, const InstanceCommandOptions& options) {
   if (!options.what.empty()) return find_instance(door, options.what);
   const auto gpu = find_gpu(door, options.gpu);
   if (!gpu) return std::unexpected(gpu.error());
   return Target{*gpu, GpuInstanceId{*options.instance}};
 }
 
-Result<int> destroy(const Options& options) {
+Result<int> destroy(const InstanceCommandOptions& options) {
   const bool by_number = !options.gpu.empty() && options.instance;
   if (options.what.empty() != by_number ||
       (!by_number && (!options.gpu.empty() || options.instance)))

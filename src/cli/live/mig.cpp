@@ -8,6 +8,7 @@
 
 #include "base/format.hpp"
 #include "base/json.hpp"
+#include "base/tell.hpp"
 #include "base/text.hpp"
 #include "cli/interrupts.hpp"
 #include "cli/live/live.hpp"
@@ -16,7 +17,7 @@ namespace cleave::cli {
 
 namespace {
 
-struct Options : LiveOptions {
+struct MigCommandOptions : LiveOptions {
   std::string gpu;
   bool enable = false, yes = false, adopt = false;
 };
@@ -27,7 +28,7 @@ std::string_view word(bool on) {
 
 /// The GPU has the requested mode and only a pending change to the other one is cancelled: its
 /// instances stay.
-bool changes_nothing_now(const MigMode& mode, const Options& options) {
+bool changes_nothing_now(const MigMode& mode, const MigCommandOptions& options) {
   return mode.current == options.enable;
 }
 
@@ -45,7 +46,7 @@ std::vector<std::string> interrupted(const LiveGpu& gpu) {
 }
 
 /// Instances that must not go are a reason to refuse before anything is asked.
-Result<void> may_go(const LiveGpu& gpu, const Options& options) {
+Result<void> may_go(const LiveGpu& gpu, const MigCommandOptions& options) {
   for (const InstanceView& each : gpu.instances) {
     const std::string place = place_of(gpu.facts.index, each.live.id);
     if (!each.processes.empty())
@@ -69,7 +70,7 @@ Result<void> may_go(const LiveGpu& gpu, const Options& options) {
 }
 
 /// Asks for confirmation, unless --yes was given. Prints in any case what will be destroyed.
-Result<void> agreed(const Options& options, const LiveGpu& gpu, const MigMode& mode) {
+Result<void> agreed(const MigCommandOptions& options, const LiveGpu& gpu, const MigMode& mode) {
   const bool stays = changes_nothing_now(mode, options);
   const std::vector<std::string> goes = stays ? std::vector<std::string>() : interrupted(gpu);
   if (options.yes) {
@@ -85,8 +86,8 @@ Result<void> agreed(const Options& options, const LiveGpu& gpu, const MigMode& m
                 fmt::format("{} must be confirmed{}{}", change, goes.empty() ? "" : ": it ",
                             fmt::join(goes, "; ")),
                 "confirm it with --yes");
-  fmt::print(stderr, "{} ({}): {}\n", gpu.place(), shown(gpu.facts.name), change);
-  for (const std::string& line : goes) fmt::print(stderr, "  {}\n", line);
+  tell("{} ({}): {}\n", gpu.place(), shown(gpu.facts.name), change);
+  for (const std::string& line : goes) tell("  {}\n", line);
   fmt::print(stderr, "Go on? [y/N] ");
   std::fflush(stderr);
   std::string said;
@@ -95,7 +96,7 @@ Result<void> agreed(const Options& options, const LiveGpu& gpu, const MigMode& m
   return fail(ErrorKind::infeasible, gpu.place(), "nothing was changed: the answer was not yes");
 }
 
-void report(const Options& options, const LiveGpu& gpu, const MigMode& mode,
+void report(const MigCommandOptions& options, const LiveGpu& gpu, const MigMode& mode,
             nvml::Return activation, const Json& destroyed = Json::array()) {
   const bool pending = mode.current != options.enable;
   if (options.json) {
@@ -119,7 +120,7 @@ void report(const Options& options, const LiveGpu& gpu, const MigMode& mode,
 }
 
 /// Destroys all instances. `destroyed` has those that went, also if an error stopped it.
-Result<void> clear_gpu(ChangingGpu& changing, const Options& options, Json& destroyed) {
+Result<void> clear_gpu(ChangingGpu& changing, const MigCommandOptions& options, Json& destroyed) {
   const std::vector<InstanceView> all = changing.view().instances;
   for (const InstanceView& each : all) {
     const auto stopped = [&](Error error) {
@@ -140,7 +141,7 @@ Result<void> clear_gpu(ChangingGpu& changing, const Options& options, Json& dest
   return {};
 }
 
-Result<int> mig(const Options& options) {
+Result<int> mig(const MigCommandOptions& options) {
   const auto node = open_node(options);
   if (!node) return std::unexpected(node.error());
   const auto gpu = find_gpu(*node->door, options.gpu);

@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct ProbeCommandOptions {
   std::string compiler, source;
   bool json = false;
 };
@@ -36,12 +36,12 @@ struct Measured {
          engines_to_host = 0, direct_to_device = 0, direct_to_host = 0;
 };
 
-struct Row {
+struct ProbeRow {
   std::string_view key, title;
   double Measured::*value;
   int digits;
 };
-constexpr std::array<Row, 8> rows = {
+constexpr std::array<ProbeRow, 8> rows = {
     {{"sms", "SMs, measured", &Measured::sms, 0},
      {"sms_reported", "SMs, reported", &Measured::sms_reported, 0},
      {"memory_mib", "memory, MiB", &Measured::memory_mib, 0},
@@ -79,8 +79,8 @@ int run_program(const std::vector<std::string>& words, const fs::path& out, cons
 }
 
 /// The compiler's command line for the probe.
-Result<std::vector<std::string>> compile_words(const Options& options, const fs::path& source,
-                                               const fs::path& program) {
+Result<std::vector<std::string>> compile_words(const ProbeCommandOptions& options,
+                                               const fs::path& source, const fs::path& program) {
   std::string compiler = options.compiler;
   if (compiler.empty()) compiler = find_program("nvcc");
   if (!compiler.empty())
@@ -130,7 +130,7 @@ Result<Measured> read_measured(const std::string& text) {
   if (!json->is_object() || !json->contains("name") || !(*json)["name"].is_string())
     return wrong("name");
   measured.name = (*json)["name"];
-  for (const Row& row : rows) {
+  for (const ProbeRow& row : rows) {
     const std::string key(row.key);
     if (!json->contains(key) || !(*json)[key].is_number() || (*json)[key].get<double>() < 0)
       return wrong(row.key);
@@ -139,7 +139,7 @@ Result<Measured> read_measured(const std::string& text) {
   return measured;
 }
 
-Result<Measured> compile_and_run(const Options& options) {
+Result<Measured> compile_and_run(const ProbeCommandOptions& options) {
   const auto folder = WorkFolder::make(fs::temp_directory_path(), "probe");
   if (!folder) return std::unexpected(folder.error());
   const fs::path source = folder->path() / "gpu_probe.cu", program = folder->path() / "gpu_probe",
@@ -161,7 +161,7 @@ Result<Measured> compile_and_run(const Options& options) {
   return read_measured(*text);
 }
 
-Result<int> probe(const Options& options) {
+Result<int> probe(const ProbeCommandOptions& options) {
   if (!options.source.empty()) {
     const auto written = write_whole(options.source, std::string(gpu_probe_source()));
     if (!written) return std::unexpected(written.error());
@@ -171,12 +171,12 @@ Result<int> probe(const Options& options) {
   if (!measured) return std::unexpected(measured.error());
   if (options.json) {
     Json json{{"name", measured->name}};
-    for (const Row& row : rows) json[std::string(row.key)] = *measured.*row.value;
+    for (const ProbeRow& row : rows) json[std::string(row.key)] = *measured.*row.value;
     print(json);
     return 0;
   }
   fmt::print("{}\n\n", shown(measured->name));
-  for (const Row& row : rows)
+  for (const ProbeRow& row : rows)
     fmt::print("{:<38}{:>10.{}f}\n", row.title, *measured.*row.value, row.digits);
   return 0;
 }

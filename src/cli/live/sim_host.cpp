@@ -14,6 +14,7 @@
 #include <system_error>
 
 #include "base/format.hpp"
+#include "base/tell.hpp"
 #include "cli/interrupts.hpp"
 #include "cli/live/host_mounts.hpp"
 #include "nvmlsim/host_writer.hpp"
@@ -105,8 +106,8 @@ Result<int> become(const std::vector<std::string>& command) {
   words.push_back(nullptr);
   ::execvp(words.front(), words.data());
   const int why = errno;
-  fmt::print(stderr, "cleave: {}: it cannot be started: {}\n", command.front(),
-             std::generic_category().message(why));
+  tell("cleave: {}: it cannot be started: {}\n", command.front(),
+       std::generic_category().message(why));
   return why == ENOENT ? 127 : 126;  // as shells end
 }
 

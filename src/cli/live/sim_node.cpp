@@ -5,10 +5,12 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/shell_word.hpp"
+#include "base/tell.hpp"
 #include "base/text.hpp"
 #include "cli/live/live.hpp"
 #include "cli/live/sim_host.hpp"
 #include "cli/table.hpp"
+#include "device/gpu_lock.hpp"
 #include "model/layout_text.hpp"
 #include "nvmlsim/sim_node.hpp"
 
@@ -18,7 +20,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-struct Options {
+struct SimNodeCommandOptions {
   std::string directory, gpus, numbering = "model", mig = "on", fault, folder;
   std::vector<std::string> before_dashes;
   std::optional<std::uint64_t> seed;  // of the UUIDs
@@ -33,7 +35,7 @@ constexpr std::pair<std::string_view, InstanceNumbering> numberings[] = {
     {"lower-first", InstanceNumbering::lower_first},
 };
 
-Result<int> create(const Options& options) {
+Result<int> create_node(const SimNodeCommandOptions& options) {
   auto gpus = parse_sim_gpus(options.gpus);
   if (!gpus) return std::unexpected(gpus.error());
   SimNodeSpec spec;
@@ -59,10 +61,10 @@ Result<int> create(const Options& options) {
   fmt::print("export {}={}\nexport LD_LIBRARY_PATH={}\n", sim_node_variable,
              shell_word(node.string()), shell_word(library.string()));
   std::fflush(stdout);
-  fmt::print(stderr,
-             "{} made. Cleave's programs need the first line, other programs both; eval \"$(cleave "
-             "sim-node create ...)\" sets them at once.\n",
-             counted(spec.gpus.size(), "simulated GPU"));
+  tell(
+      "{} made. Cleave's programs need the first line, other programs both; eval \"$(cleave "
+      "sim-node create ...)\" sets them at once.\n",
+      counted(spec.gpus.size(), "simulated GPU"));
   return 0;
 }
 
@@ -113,7 +115,7 @@ std::string drawn(const SimGpuView& gpu) {
   return fmt::format("[{}]", draw(geometry, held, idle));
 }
 
-Result<int> show(const Options& options) {
+Result<int> show(const SimNodeCommandOptions& options) {
   const auto node = look_at_sim_node(options.directory);
   if (!node) return std::unexpected(node.error());
   const auto flaw = sim_node_flaw(options.directory);
@@ -145,7 +147,27 @@ Result<int> show(const Options& options) {
   return 0;
 }
 
-Result<int> destroy(const Options& options) {
+/// Whose GPUs would be lost: a daemon that manages them, a command that changes one, programs.
+std::optional<Error> user_of(const fs::path& directory) {
+  const auto node = look_at_sim_node(directory);
+  if (!node) return std::nullopt;  // it is not there, or damaged
+  const auto used = [&](const std::string& by, std::uint32_t pid) {
+    return Error{ErrorKind::infeasible, directory.string(),
+                 fmt::format("the node is used by {} (pid {})", by, pid), "end it first"};
+  };
+  for (const SimGpuView& gpu : node->gpus) {
+    if (const auto holder = GpuLock::holder(directory / "cleave", gpu.uuid))
+      return used(holder->program.empty() ? "a program" : shown(holder->program), holder->pid);
+    if (!gpu.processes.empty()) return used("a process", gpu.processes.front().pid);
+    for (const SimGpuInstanceView& instance : gpu.instances)
+      for (const SimComputeInstanceView& compute : instance.compute_instances)
+        if (!compute.processes.empty()) return used("a process", compute.processes.front().pid);
+  }
+  return std::nullopt;
+}
+
+Result<int> destroy_node(const SimNodeCommandOptions& options) {
+  if (auto user = user_of(options.directory)) return std::unexpected(*std::move(user));
   if (const auto gone = destroy_sim_node(options.directory); !gone)
     return std::unexpected(gone.error());
   // What Cleave remembered of this node goes with it.
@@ -156,7 +178,7 @@ Result<int> destroy(const Options& options) {
   return 0;
 }
 
-Result<int> fault(const Options& options) {
+Result<int> fault(const SimNodeCommandOptions& options) {
   const auto node = look_at_sim_node(options.directory);
   if (!node) return std::unexpected(node.error());
   if (options.gpu >= node->gpus.size())
@@ -170,21 +192,22 @@ Result<int> fault(const Options& options) {
   return 0;
 }
 
-Result<int> enter(const Options& options) {
+Result<int> enter(const SimNodeCommandOptions& options) {
   if (command_words().empty() || !options.before_dashes.empty())
     return fail(ErrorKind::bad_usage, "COMMAND", "no command is given",
                 "write it after --: cleave sim-node enter DIR -- COMMAND");
   return enter_sim_host(options.directory, command_words());
 }
 
-Result<int> root(const Options& options) {
+Result<int> root(const SimNodeCommandOptions& options) {
   if (options.json) print(Json{{"root", options.folder}});
   return write_sim_host(options.directory, options.folder, options.follow);
 }
 
-AddedCommand<Options> add_action(CommandLine& group, Run& run, const std::string& name,
-                                 const std::string& what, const std::string& example,
-                                 Result<int> (*act)(const Options&)) {
+AddedCommand<SimNodeCommandOptions> add_action(CommandLine& group, Run& run,
+                                               const std::string& name, const std::string& what,
+                                               const std::string& example,
+                                               Result<int> (*act)(const SimNodeCommandOptions&)) {
   const auto added = add_command(group, run, name, what, example, act);
   added.command->add_option("DIR", added.options.directory, "The node's directory")
       ->required()
@@ -194,7 +217,7 @@ AddedCommand<Options> add_action(CommandLine& group, Run& run, const std::string
 }
 
 void add_host(CommandLine& group, Run& run) {
-  const auto [enter_command, entered] = add_command<Options>(
+  const auto [enter_command, entered] = add_command<SimNodeCommandOptions>(
       group, run, "enter",
       "Run a command on a host with the node's GPUs: /proc, /sys and /dev look as they do with "
       "NVIDIA's driver, and there is an nvidia-smi; nothing of this host is changed",
@@ -227,7 +250,7 @@ void add_sim_node(CommandLine& program, Run& run) {
   const auto [command, made] =
       add_action(*group, run, "create",
                  "Create a node and print the environment variables that show it to programs",
-                 "cleave sim-node create /tmp/node --gpus 4xA100-40GB --instant", create);
+                 "cleave sim-node create /tmp/node --gpus 4xA100-40GB --instant", create_node);
   command->add_option("--gpus", made.gpus, "Its GPUs, such as 4xA100-40GB,2xH100-80GB-SXM5")
       ->required();
   command->add_flag("--instant", made.instant,
@@ -250,7 +273,7 @@ void add_sim_node(CommandLine& program, Run& run) {
   add_action(*group, run, "show", "Show the state of the node, including what NVML does not report",
              "cleave sim-node show /tmp/node", show);
   add_action(*group, run, "destroy", "Remove the node and Cleave's own records of it",
-             "cleave sim-node destroy /tmp/node", destroy);
+             "cleave sim-node destroy /tmp/node", destroy_node);
   add_host(*group, run);
   const auto [fault_command, broken] =
       add_action(*group, run, "fault", "Make one of its GPUs fail on purpose, or repair it",

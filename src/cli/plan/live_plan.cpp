@@ -14,7 +14,7 @@ namespace cleave::cli {
 
 namespace {
 
-constexpr const char* answer = "the daemon's answer";
+constexpr const char* daemons_answer = "the daemon's answer";
 
 const ApiFleetWork* work_of(const LiveState& state, std::int64_t job) {
   const auto found = std::ranges::find(state.fleet.work, job, &ApiFleetWork::job);
@@ -81,7 +81,7 @@ Result<LiveState> ask_fleet(const DaemonOptions& options) {
   if (!daemon) return std::unexpected(daemon.error());
   const auto document = daemon->ask_json("GET", "/v1/fleet");
   if (!document) return std::unexpected(document.error());
-  auto fleet = cleave::read_fleet(*document, answer);
+  auto fleet = cleave::read_fleet(*document, daemons_answer);
   if (!fleet) return std::unexpected(fleet.error());
   LiveState state;
   state.fleet = std::move(*fleet);
@@ -91,7 +91,7 @@ Result<LiveState> ask_fleet(const DaemonOptions& options) {
   state.text = (*document)["fleet"].dump(2, ' ', false, Json::error_handler_t::replace);
   const auto profiles = ProfileChoice::parse("all");
   if (!profiles) return std::unexpected(profiles.error());
-  auto file = parse_fleet(state.text, answer, *profiles);
+  auto file = parse_fleet(state.text, daemons_answer, *profiles);
   if (!file) return std::unexpected(file.error());
   state.file = std::move(*file);
   return state;

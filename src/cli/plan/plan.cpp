@@ -9,6 +9,7 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "base/read_text.hpp"
+#include "base/tell.hpp"
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/output_files.hpp"
@@ -16,6 +17,7 @@
 #include "cli/plan/plan_show.hpp"
 #include "cli/report_file.hpp"
 #include "cli/say.hpp"
+#include "cli/time_option.hpp"
 #include "planner/exports/plan_export.hpp"
 #include "planner/given_goal.hpp"
 #include "planner/pages/plan_svg.hpp"
@@ -27,11 +29,11 @@ namespace cleave::cli {
 
 namespace {
 
-struct Options {
+struct PlanCommandOptions {
   std::string fleet, method = "optimal", max_moved, profiles = "all", svg, report, export_as;
   std::optional<std::string> weights;
   std::int64_t max_migrations = -1;
-  double time_limit_s = 60;
+  std::string time_limit = "60s";
   bool may_evict = false, allow_disruptive = false, non_disruptive_only = false;
   bool explain = false, json = false, live = false;
   DaemonOptions daemon;
@@ -77,7 +79,7 @@ Result<PlanWeights> parse_weights(const std::string& text) {
   return weights;
 }
 
-Result<PlanOptions> plan_options(const Options& options) {
+Result<PlanOptions> plan_options(const PlanCommandOptions& options) {
   PlanOptions plan;
   plan.method = options.method;
   plan.allow_disruptive = options.allow_disruptive;
@@ -85,10 +87,7 @@ Result<PlanOptions> plan_options(const Options& options) {
   if (plan.allow_disruptive && plan.non_disruptive_only)
     return fail(ErrorKind::bad_usage, "--non-disruptive-only", "contradicts --allow-disruptive",
                 "choose one");
-  if (!(options.time_limit_s > 0 && options.time_limit_s <= 1e6))
-    return fail(ErrorKind::bad_usage, "--time-limit", "not a time limit",
-                "a number of seconds above 0 and up to 1000000");
-  plan.time_limit = std::chrono::milliseconds(std::llround(std::ceil(options.time_limit_s * 1000)));
+  plan.time_limit = std::chrono::ceil<std::chrono::milliseconds>(time_given(options.time_limit));
   if (options.weights) {
     const auto weights = parse_weights(*options.weights);
     if (!weights) return std::unexpected(weights.error());
@@ -98,7 +97,7 @@ Result<PlanOptions> plan_options(const Options& options) {
 }
 
 /// The plan in every form that was asked for.
-Result<int> show(const PlanProblem& problem, const Plan& plan, const Options& options) {
+Result<int> show(const PlanProblem& problem, const Plan& plan, const PlanCommandOptions& options) {
   if (!options.svg.empty())
     if (const auto written = write_whole(options.svg, plan_svg(problem, plan, plan.moves));
         !written)
@@ -127,7 +126,7 @@ Result<int> show(const PlanProblem& problem, const Plan& plan, const Options& op
   return 0;
 }
 
-Result<PlanLimits> plan_limits(const Options& options) {
+Result<PlanLimits> plan_limits(const PlanCommandOptions& options) {
   PlanLimits limits;
   if (options.max_migrations >= 0) limits.migrations = options.max_migrations;
   if (options.max_moved.empty()) return limits;
@@ -139,7 +138,7 @@ Result<PlanLimits> plan_limits(const Options& options) {
 
 /// Of the daemon's GPUs, from the problem that was made of them.
 Result<int> show_live(const PlanProblem& problem, const Plan& plan, const LiveState& state,
-                      std::string_view kind, const Options& options) {
+                      std::string_view kind, const PlanCommandOptions& options) {
   const auto order = order_of(problem, plan, state, std::string(kind));
   if (!order) return std::unexpected(order.error());
   const std::string document = to_json(*order).dump(2) + "\n";
@@ -153,12 +152,12 @@ Result<int> show_live(const PlanProblem& problem, const Plan& plan, const LiveSt
   }
   fmt::print("{}", document);
   if (!options.output.empty() && order->moves.empty())
-    fmt::print(stderr, "cleave: {}\n", not_written(options.output));
+    tell("cleave: {}\n", not_written(options.output));
   return 0;
 }
 
 /// What the daemon never does with a plan is not planned either.
-Result<void> check_live(const Options& options) {
+Result<void> check_live(const PlanCommandOptions& options) {
   if (options.live && !options.fleet.empty())
     return fail(ErrorKind::bad_usage, "--live", "contradicts --fleet", "choose one");
   if (!options.live && options.fleet.empty())
@@ -178,7 +177,8 @@ Result<void> check_live(const Options& options) {
   return {};
 }
 
-Result<int> plan_live(ProblemKind kind, const Options& options, const PlanOptions& plan_as) {
+Result<int> plan_live(ProblemKind kind, const PlanCommandOptions& options,
+                      const PlanOptions& plan_as) {
   const auto limits = plan_limits(options);
   if (!limits) return std::unexpected(limits.error());
   const auto state = ask_fleet(options.daemon);
@@ -191,7 +191,27 @@ Result<int> plan_live(ProblemKind kind, const Options& options, const PlanOption
   return show_live(*problem, *plan, *state, name(kind), options);
 }
 
-Result<int> plan_command(ProblemKind kind, const Options& options) {
+/// Why a plan moves nothing where everything that is there must stay; else nothing.
+std::string all_walls_text(const PlanProblem& problem) {
+  std::size_t walls = 0;
+  for (const PlanGpu& gpu : problem.gpus) {
+    walls += gpu.walls.size();
+    if (!gpu.idle.empty()) return "";
+  }
+  for (const PlanWorkload& work : problem.workloads)
+    if (!work.now || !work.stays) return "";
+  const std::size_t all = walls + problem.workloads.size();
+  if (all == 0 || problem.kind == ProblemKind::deploy) return "";
+  return fmt::format(
+      "{} of this fleet must stay: {} and cannot\n"
+      "be moved, as instances of imported fleets are until somebody says what runs\n"
+      "there. Give those that may move \"workload\": NAME and \"movable\": true in the\n"
+      "fleet file, or only the latter if nothing runs in them.\n\n",
+      all == 1 ? "the only instance" : fmt::format("all {} instances", all),
+      all == 1 ? "it is a wall" : "they are walls");
+}
+
+Result<int> plan_command(ProblemKind kind, const PlanCommandOptions& options) {
   if (const auto fine = check_live(options); !fine) return std::unexpected(fine.error());
   const auto plan_as = plan_options(options);
   if (!plan_as) return std::unexpected(plan_as.error());
@@ -201,7 +221,7 @@ Result<int> plan_command(ProblemKind kind, const Options& options) {
   const OutputOption outputs[] = {{"--svg", options.svg}, {"--report", options.report}};
   if (const auto apart = written_once(outputs); !apart) return std::unexpected(apart.error());
   for (const auto& [option, path] : outputs)
-    if (const auto free = not_read_too(option.c_str(), path, {options.fleet}); !free)
+    if (const auto free = not_read_too(option, path, {options.fleet}); !free)
       return std::unexpected(free.error());
   const auto file = load_fleet(options.fleet, options.profiles);
   if (!file) return std::unexpected(file.error());
@@ -211,10 +231,11 @@ Result<int> plan_command(ProblemKind kind, const Options& options) {
   problem->may_evict = options.may_evict;
   const auto plan = make_plan(*problem, *plan_as);
   if (!plan) return std::unexpected(plan.error());
+  if (options.export_as.empty() && !options.json) say("{}", all_walls_text(*problem));
   return show(*problem, *plan, options);
 }
 
-struct GivenOptions : Options {
+struct GivenOptions : PlanCommandOptions {
   std::string goal, plan;
 };
 
@@ -286,7 +307,7 @@ Result<int> fleet_command(const FleetOptions& options) {
 }
 
 /// Of plans for a fleet file.
-void add_export(CommandLine& command, Options& options) {
+void add_export(CommandLine& command, PlanCommandOptions& options) {
   std::vector<std::string> forms;
   for (const PlanExport& form : plan_exports())
     forms.push_back(fmt::format("{} ({})", form.name, form.what));
@@ -297,7 +318,7 @@ void add_export(CommandLine& command, Options& options) {
 }
 
 /// Of plans that the daemon can carry out.
-void add_live(CommandLine& command, Options& options) {
+void add_live(CommandLine& command, PlanCommandOptions& options) {
   command.add_flag("--live", options.live,
                    "Plan for the daemon's GPUs and the jobs that run there, in place of a fleet");
   command
@@ -355,10 +376,10 @@ constexpr KindRow kinds[] = {
 
 void add_kind(CommandLine& group, const KindRow& row, Run& run) {
   const std::string kind(name(row.kind));
-  const auto [command, options] = add_command<Options>(
+  const auto [command, options] = add_command<PlanCommandOptions>(
       group, run, kind, row.what,
       fmt::format("cleave plan {} --fleet examples/fleets/scattered.json", kind),
-      [kind = row.kind](const Options& given) { return plan_command(kind, given); });
+      [kind = row.kind](const PlanCommandOptions& given) { return plan_command(kind, given); });
   Option* const fleet = command->add_option(
       "--fleet", options.fleet,
       "A fleet file, or empty GPUs: 4xA100-40GB, or 4x8xA100-80GB on four nodes");
@@ -371,9 +392,11 @@ void add_kind(CommandLine& group, const KindRow& row, Run& run) {
                    fmt::format("How: {}", fmt::join(plan_methods(), ", ")))
       ->default_str("optimal");
   command
-      ->add_option("--time-limit", options.time_limit_s,
-                   "Seconds until the search stops and shows the best plan found and its gap")
-      ->default_str("60");
+      ->add_option("--time-limit", options.time_limit,
+                   "Time until the search stops and shows the best plan found and its gap")
+      ->type_name(time_type)
+      ->check(time_between(Duration{1}, std::chrono::seconds(1'000'000)))
+      ->default_str("60s");
   command->add_option("--weights", options.weights,
                       "Weigh objectives instead of ordering them: "
                       "pending=100,gpus=10,waste=1,migration=0.1,repartition=0.01 (in reconfigure: "

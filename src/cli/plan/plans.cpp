@@ -17,6 +17,7 @@
 #include "cli/daemon/daemon_client.hpp"
 #include "cli/daemon/job_text.hpp"
 #include "cli/table.hpp"
+#include "cli/time_option.hpp"
 
 namespace cleave::cli {
 
@@ -106,8 +107,7 @@ std::string whole_text(const LivePlan& plan, const GpuNames& names) {
 }
 
 struct ApplyOptions : DaemonOptions {
-  std::string file;
-  double within_s = 0;
+  std::string file, within;
   bool wait = false;
 };
 
@@ -119,9 +119,7 @@ Result<PlanOrder> read_order(const ApplyOptions& options) {
   if (!document) return std::unexpected(document.error());
   auto order = read_plan_order(*document, place);
   if (!order) return order;
-  if (options.within_s > 0)
-    order->within =
-        std::chrono::duration_cast<Duration>(std::chrono::duration<double>(options.within_s));
+  if (!options.within.empty()) order->within = time_given(options.within);
   return order;
 }
 
@@ -229,10 +227,11 @@ void add_apply(CommandLine& program, Run& run) {
       ->required()
       ->check(not_empty());
   command
-      ->add_option("--within", options.within_s,
-                   "Seconds that it may take and hold its GPUs; then it stops")
-      ->default_str("3600")
-      ->check(number_from(1, 86400));
+      ->add_option("--within", options.within,
+                   "How long it may take and hold its GPUs; then it stops")
+      ->type_name(time_type)
+      ->default_str("1h")
+      ->check(time_between(std::chrono::seconds(1), std::chrono::hours(24)));
   command->add_flag("--wait", options.wait,
                     "Wait until it has ended; the exit code is 1 if it did not reach its goal");
   add_daemon(*command, options);
