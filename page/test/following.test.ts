@@ -10,10 +10,10 @@ import type { Piece } from "../src/parts/slices";
 const model = "NVIDIA A100-SXM4-40GB";
 const gpu = (index: number): Gpu => ({
   index, uuid: `GPU-${index}`, model, managed: true, mig: true, drained: false, lost: false, trouble: "",
-  power_w: null, energy_j: null, layout: "", instances: [],
+  power_w: null, energy_j: null, layout: "", instances: [], reserved_for: null, reserved_from: null, reserved_until: null,
 });
 const piece = (profile: string, start: number, memory: number, job?: number): Piece => ({
-  kind: job === undefined ? "idle" : "job", profile, start, memory, compute: memory, jobs: job === undefined ? [] : [job], used_mib: null, total_mib: null,
+  kind: job === undefined ? "idle" : "job", profile, start, memory, compute: memory, claim: null, jobs: job === undefined ? [] : [job], used_mib: null, total_mib: null,
 });
 const place = (index: number, profile: string, start: number) => ({ gpu: `GPU-${index}`, profile, start });
 

@@ -10,11 +10,12 @@ function gpu(layout: string, model = "NVIDIA A100-SXM4-40GB"): Gpu {
     return {
       gpu: "GPU-0", gpu_index: 0, device: "", profile, start: Number(start), owner: foreign ? "foreign" as const : "ours" as const,
       jobs: job === undefined ? [] : [Number(job)], held: job !== undefined, used_mib: 0, total_mib: 4864, energy_j: null, activity: null, processes: [],
+      claim: null as string | null, claim_holder: null as string | null,
     };
   });
   return {
     index: 0, uuid: "GPU-0", model, managed: true, mig: true, drained: false, lost: false, trouble: "",
-    power_w: 100, energy_j: 0, layout, instances,
+    power_w: 100, energy_j: 0, layout, instances, reserved_for: null, reserved_from: null, reserved_until: null,
   };
 }
 
@@ -47,6 +48,18 @@ test("idle instances make way, others' do not", () => {
   assert.equal(seen("3g.20gb@4").fits[0], "7g.40gb 1/1");
   assert.equal(seen("3g.20gb@4!").fits[0], "7g.40gb 0/0");
   assert.deepEqual(seen("3g.20gb@4!").pieces.map((piece) => piece.kind), ["foreign"]);
+});
+
+test("what another engine claims does not make way", () => {
+  const one = gpu("3g.20gb@4"), of = model_of(one.model);
+  assert(of);
+  for (const [key, holder, words] of [["slurm:12", "job 12 of ann", "claim slurm:12 (job 12 of ann)"], ["", "", "a claim of another engine"]] as const) {
+    for (const instance of one.instances) Object.assign(instance, { claim: key, claim_holder: holder });
+    const pieces = pieces_of(one, of);
+    assert.deepEqual(pieces.map((piece) => [piece.kind, piece.claim]), [["claim", words]]);
+    assert.equal(room_on(of, pieces)[0]?.by_position, 0);
+    assert.equal(held_by_jobs(of, pieces).memory, 0.5);
+  }
 });
 
 test("the fourth compute slice below a 3g is of no use", () => {

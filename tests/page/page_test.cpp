@@ -105,6 +105,18 @@ TEST_F(Browser, ShowsAComparison) {
   EXPECT_EQ(count(seen.out, "role=\"tab\""), 3U);
 }
 
+TEST_F(Browser, SaysThatSeedsMakeNoDifference) {
+  const std::string file = path("report.html");
+  const Outcome made = shell(fmt::format(
+      "cleave compare --fleet 2xA100-40GB --workload data/workloads/lab-day.jsonl --seeds 3 "
+      "--schedulers full-gpu,online --report {}",
+      file));
+  ASSERT_EQ(made.exit_code, 0) << made.err;
+  const Outcome seen = shows(file);
+  EXPECT_NE(seen.out.find("The 3 seeds make no difference"), std::string::npos);
+  EXPECT_EQ(seen.out.find(">With one seed"), std::string::npos);
+}
+
 TEST_F(Browser, ShowsAnAdvice) {
   const std::string file = path("report.html");
   const Outcome made = shell(fmt::format(
@@ -120,6 +132,10 @@ TEST_F(Browser, ShowsAnAdvice) {
         std::string("With one thing changed"), std::string("6 draws of the workload")})
     EXPECT_NE(seen.out.find(part), std::string::npos) << part;
   EXPECT_EQ(count(seen.out, "NaN"), 0U);
+  // Several layouts are of one scheduler; the advised one alone is among the candidates.
+  const std::size_t drawn = seen.out.find("class=\"dots\""), end = seen.out.find("</svg>", drawn);
+  const std::string chart = seen.out.substr(drawn, end - drawn);
+  EXPECT_EQ(count(chart, ">best fixed layout"), 1U);
 }
 
 TEST_F(Browser, ShowsAPlan) {

@@ -227,6 +227,10 @@ export type ListedJob = {
   ran_on: string | null;
   /** Which job of which array; null: it is in none */
   array: ArrayTask | null;
+  /** What it waits for, or waited for, as it was submitted: `after` of the answer about the job alone, joined by commas; null: nothing */
+  awaited: string | null;
+  /** Of the jobs of its request, how many may run at a time; null: all */
+  at_once: JobsAtOnce | null;
   /** Joules that it has used of its GPUs, of all attempts and processes (docs/energy.md); null while no counter was read */
   energy_j: number | null;
 };
@@ -331,6 +335,10 @@ export type Job = {
   ran_on: string | null;
   /** Which job of which array; null: it is in none */
   array: ArrayTask | null;
+  /** What it waits for, or waited for, as it was submitted: `after` of the answer about the job alone, joined by commas; null: nothing */
+  awaited: string | null;
+  /** Of the jobs of its request, how many may run at a time; null: all */
+  at_once: JobsAtOnce | null;
   /** Joules that it has used of its GPUs, of all attempts and processes (docs/energy.md); null while no counter was read */
   energy_j: number | null;
   /** Seconds for which it had an instance or a GPU of which no counter was read, those of all its processes together */
@@ -394,6 +402,10 @@ export type Instance = {
   jobs: number[];
   /** Whether a job has it, of any user */
   held: boolean;
+  /** Key of the claim by which another engine has it; empty for users who neither operate nor run programs there; null: there is none */
+  claim: string | null;
+  /** Who has that claim, for people; for the same users */
+  claim_holder: string | null;
   /** Memory in use */
   used_mib: number | null;
   /** Memory of the instance */
@@ -435,6 +447,12 @@ export type Gpu = {
   layout: string;
   /** The same in full, by start */
   instances: Instance[];
+  /** For which user or account it is reserved, now or within a day; empty: no job may run there then; null: it is not */
+  reserved_for: string | null;
+  /** When that reservation begins */
+  reserved_from: string | null;
+  /** When that reservation ends */
+  reserved_until: string | null;
 };
 
 export type Gpus = {
@@ -531,6 +549,11 @@ export type Purged = {
   /** Number of ended jobs that could not be forgotten yet */
   left: number;
   dry_run: boolean;
+  /** Those jobs; of very many the first 1,000 */
+  which: {
+    id: number;
+    name: string;
+  }[];
 };
 
 export type StatedTime = {
@@ -796,4 +819,99 @@ export type PageTokens = {
 export type RevokedPageToken = {
   token: number;
   sessions: number;
+};
+
+export type ClaimAsk = {
+  /** Profile of the instances; null: by memory */
+  profile?: string | null;
+  /** Memory that programs need; the smallest profile that has it is taken */
+  memory_mib?: number;
+  /** Number of instances; 1 by default */
+  count?: number;
+  /** Index of the only GPU on which they may be */
+  gpu?: number;
+  /** The only memory slice at which they may begin */
+  start?: number;
+};
+
+export type ClaimOrder = {
+  /** Who has it, for people */
+  holder?: string;
+  /** User whose programs run there; the client's by default */
+  uid?: number;
+  /** What is asked for, all of it or none */
+  asks?: ClaimAsk[];
+};
+
+export type ClaimInstance = {
+  /** Index of its GPU; null: not managed any more */
+  gpu: number | null;
+  /** UUID of its GPU */
+  gpu_uuid: string;
+  /** Its profile */
+  profile: string;
+  /** Its first memory slice */
+  start: number;
+  /** Its compute slices */
+  compute_slices: number;
+  /** Its memory slices */
+  memory_slices: number;
+  /** Memory that programs can use there */
+  memory_mib: number | null;
+  /** Number of the GPU instance on its GPU; null until it is there */
+  gpu_instance: number | null;
+  /** Number of its compute instance */
+  compute_instance: number | null;
+  /** Its MIG UUID; null until it is there */
+  uuid: string | null;
+  /** Whether it is gone although the claim holds it */
+  lost: boolean;
+};
+
+export type ClaimEnvironment = {
+  /** MIG UUIDs of the instances that are there, with commas */
+  CUDA_VISIBLE_DEVICES: string;
+};
+
+export type Claim = {
+  /** Its holder's name for it */
+  key: string;
+  /** Who has it, for people */
+  holder: string;
+  /** User whose programs run there */
+  uid: number;
+  /** How it stands */
+  state: "making" | "held" | "releasing" | "failed" | "released";
+  /** Why it failed, or what it waits for, in words */
+  why: string | null;
+  /** When it was taken */
+  since: string | null;
+  /** Its instances, in the order of their sizes, the largest first */
+  instances: ClaimInstance[];
+  /** What programs there are to have in their environment */
+  environment: ClaimEnvironment;
+};
+
+export type Claims = {
+  claims: Claim[];
+};
+
+export type RoomGpu = {
+  gpu: number;
+  uuid: string;
+  profiles: Record<string, unknown>;
+};
+
+export type Room = {
+  gpus: RoomGpu[];
+  profiles: Record<string, unknown>;
+};
+
+export type JobsAtOnce = {
+  /** Number of the first */
+  first: number;
+  /** Number of the last */
+  last: number;
+  /** How many of them may run at a time */
+  most: number;
 };

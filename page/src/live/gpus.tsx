@@ -6,7 +6,7 @@ import type { Gpu } from "../api/types";
 import { colour_of_job } from "../parts/colours";
 import { GpuDrawing, type Named, gib, words_of_piece } from "../parts/gpu";
 import { type Piece, type Room, held_by_jobs, model_of, room_on, short_model } from "../parts/slices";
-import { number, percent } from "../parts/words";
+import { number, percent, reserved } from "../parts/words";
 import { send } from "./api";
 import { useAction, usePage } from "./context";
 
@@ -32,6 +32,7 @@ function signs_of(gpu: Gpu): [text: string, bad: boolean][] {
   if (gpu.lost) signs.push(["lost", true]);
   if (gpu.trouble !== "") signs.push([gpu.trouble, true]);
   if (gpu.drained) signs.push(["drained", false]);
+  if (gpu.reserved_for !== null) signs.push([reserved(gpu.reserved_for, gpu.reserved_from, gpu.reserved_until, Date.now()), false]);
   if (!gpu.mig) signs.push(["MIG off", false]);
   return signs;
 }
@@ -98,7 +99,7 @@ function Legend() {
   return (
     <p class="legend">
       {[
-        ["job", "a job, in its colour; the bar is its memory in use"], ["others", "another user's job"], ["idle", "idle instance"], ["dotted", "not made by Cleave"],
+        ["job", "a job, in its colour; the bar is its memory in use"], ["others", "another user's job"], ["lined", "a claim of another engine"], ["idle", "idle instance"], ["dotted", "not made by Cleave"],
         ["blocked", "free, but of no use to any profile"], ["free", "free"],
       ].map(([kind, words]) => <span class="entry" key={kind}><span class={`swatch ${kind}`} /> {words}</span>)}
       <span class="entry">Above, compute slices; below, memory slices. Idle instances make way, so what fits counts them as free.</span>
@@ -222,7 +223,7 @@ interface TileProps {
 }
 
 const looks_like = (props: TileProps) =>
-  `${props.pressed} ${props.gpu.lost} ${props.gpu.drained} ${props.gpu.trouble} ${props.pieces.map((piece) => `${piece.start} ${piece.memory} ${piece.kind} ${piece.jobs[0]}`)}`;
+  `${props.pressed} ${props.gpu.lost} ${props.gpu.drained} ${props.gpu.reserved_for} ${props.gpu.trouble} ${props.pieces.map((piece) => `${piece.start} ${piece.memory} ${piece.kind} ${piece.jobs[0]}`)}`;
 
 const Tile = memo(({ gpu, pieces, named, pressed, press }: TileProps) => {
   const model = model_of(gpu.model);
@@ -240,7 +241,7 @@ const Tile = memo(({ gpu, pieces, named, pressed, press }: TileProps) => {
         {pieces.map((piece) => (
           <rect
             key={piece.start} x={piece.start * 8 + 0.5} y={0.5} width={piece.memory * 8 - 1} height={13}
-            fill={piece.kind === "job" ? colour_of_job(named.label(piece.jobs[0] ?? 0)) : piece.kind === "foreign" || piece.kind === "others" ? "var(--foreign)" : "url(#hatched)"}
+            fill={piece.kind === "job" ? colour_of_job(named.label(piece.jobs[0] ?? 0)) : piece.kind === "idle" ? "url(#hatched)" : "var(--foreign)"}
           />
         ))}
       </svg>

@@ -30,7 +30,7 @@ export function drawn(moves: readonly PlannedMove[], gpus: readonly Gpu[], piece
     const stays = (beside: Box[]) => (pieces.get(gpu.uuid) ?? [])
       .filter((piece) => piece.kind !== "idle" && !piece.jobs.some((job) => moved.has(job)))
       .filter((piece) => beside.every(([start, slices]) => start + slices <= piece.start || piece.start + piece.memory <= start))
-      .map((piece): Box => [piece.start, piece.memory, piece.profile, piece.jobs.map(named.label).join(", "), piece.kind === "foreign" || piece.kind === "others" ? "locked" : "stays", null]);
+      .map((piece): Box => [piece.start, piece.memory, piece.profile, piece.jobs.map(named.label).join(", "), piece.kind === "job" || piece.kind === "idle" ? "stays" : "locked", null]);
     const from = boxes("from"), to = boxes("to");
     return { name: `GPU ${gpu.index}`, slices: model?.memory ?? 8, before: [...from, ...stays(from)], after: [...to, ...stays(to)] };
   });

@@ -27,7 +27,7 @@ const marks_of: Record<string, string> = {
   "job-restarted-early": "restarted", "job-out-of-memory": "ran_out", "job-lost": "gpu_lost", "gpu-lost": "gpu_lost",
 };
 
-const doing_of: Record<Piece["kind"], string> = { job: "running", others: "wall", idle: "idle", foreign: "wall" };
+const doing_of: Record<Piece["kind"], string> = { job: "running", others: "wall", claim: "wall", idle: "idle", foreign: "wall" };
 
 export class Recorder {
   private open = new Map<string, Stay>();

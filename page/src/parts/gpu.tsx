@@ -21,6 +21,10 @@ export function Patterns() {
           <rect width="6" height="6" fill="var(--foreign)" />
           <circle cx="3" cy="3" r="1" fill="var(--page)" />
         </pattern>
+        <pattern id="lined" width="6" height="6" patternUnits="userSpaceOnUse">
+          <rect width="6" height="6" fill="var(--foreign)" />
+          <path d="M0 3H6" stroke="var(--page)" stroke-width="1" />
+        </pattern>
         <pattern id="crossed" width="10" height="10" patternUnits="userSpaceOnUse">
           <path d="M2 2L8 8M8 2L2 8" stroke="var(--bad)" stroke-width="1.1" fill="none" />
         </pattern>
@@ -45,6 +49,8 @@ export function words_of_piece(piece: Piece, named: Named): string {
       return `${profile}, idle`;
     case "others":
       return `${profile}: another user's job${memory}`;
+    case "claim":
+      return `${profile}: ${piece.claim}${memory}`;
     case "foreign":
       return `${profile}, not made by Cleave${memory}`;
   }
@@ -59,11 +65,15 @@ export function gib(mib: number): string {
   return `${value.toFixed(value < 10 ? 1 : 0)} ${tebi ? "TiB" : "GiB"}`;
 }
 
-const text_of_kind: Record<Piece["kind"], string> = { job: "", others: "another user's", idle: "idle", foreign: "not ours" };
+const text_of_kind: Record<Piece["kind"], string> = { job: "", others: "another user's", claim: "claim", idle: "idle", foreign: "not ours" };
+
+/** "slurm:12" of "claim slurm:12 (job 12 of ann)". */
+const short_claim = (words: string | null) => /^claim (\S+)/.exec(words ?? "")?.[1] ?? text_of_kind.claim;
 
 function fill_of(piece: Piece, named: Named): string {
   if (piece.kind === "job") return colour_of_job(named.label(piece.jobs[0] ?? 0));
   if (piece.kind === "others") return "var(--foreign)";
+  if (piece.kind === "claim") return "url(#lined)";
   return piece.kind === "foreign" ? "url(#dotted)" : "url(#hatched)";
 }
 
@@ -109,7 +119,7 @@ function Instance({ piece, named, chosen, choose, model }: Drawn) {
   const faint = chosen !== null && !piece.jobs.includes(chosen);
   const starting = job !== undefined && named.state(job) === "starting";
   const used = piece.used_mib !== null && piece.total_mib ? Math.min(piece.used_mib / piece.total_mib, 1) : null;
-  const text = piece.kind === "job" && job !== undefined ? named.label(job) : text_of_kind[piece.kind];
+  const text = piece.kind === "job" && job !== undefined ? named.label(job) : piece.kind === "claim" ? short_claim(piece.claim) : text_of_kind[piece.kind];
   return (
     <g
       class={`piece ${piece.kind}${starting ? " starting" : ""}${faint ? " faint" : ""}`} data-job={job}

@@ -4,7 +4,7 @@
 import type { Gpu, ListedJob } from "../api/types";
 import { type GpuModel, type Profile, gpu_models } from "../api/models";
 
-export type PieceKind = "job" | "others" | "idle" | "foreign";
+export type PieceKind = "job" | "others" | "claim" | "idle" | "foreign";
 
 /** An instance, or a whole GPU, where it lies. */
 export interface Piece {
@@ -14,6 +14,8 @@ export interface Piece {
   memory: number;
   compute: number;
   jobs: number[];
+  /** "claim slurm:12 (job 12 of ann)", where another engine has it. */
+  claim: string | null;
   used_mib: number | null;
   total_mib: number | null;
 }
@@ -32,18 +34,25 @@ function profile_of(model: GpuModel | null, name: string): Profile | null {
 /** A profile's slices by its name, where the model is not known: "3g.20gb" has three. */
 const compute_by_name = (name: string) => Number(/^(\d+)g/.exec(name)?.[1] ?? 1);
 
+/** A claim by another engine in words; of somebody else's there is no key. */
+function claim_in_words(key: string | null, holder: string | null): string | null {
+  if (key === null) return null;
+  return key === "" ? "a claim of another engine" : `claim ${key}${holder ? ` (${holder})` : ""}`;
+}
+
 /** One that a job has which is not shown here is another user's. */
 export function pieces_of(gpu: Gpu, model: GpuModel | null, whole: readonly ListedJob[] = []): Piece[] {
   const all = gpu.instances.map((instance): Piece => {
     const profile = profile_of(model, instance.profile);
     const ours = instance.owner === "ours" || instance.owner === "half-made";
     return {
-      kind: instance.jobs.length > 0 ? "job" : !ours ? "foreign" : instance.held ? "others" : "idle",
+      kind: instance.jobs.length > 0 ? "job" : instance.claim !== null ? "claim" : !ours ? "foreign" : instance.held ? "others" : "idle",
       profile: instance.profile,
       start: instance.start,
       memory: profile?.memory ?? compute_by_name(instance.profile),
       compute: profile?.compute ?? compute_by_name(instance.profile),
       jobs: instance.jobs,
+      claim: claim_in_words(instance.claim, instance.claim_holder),
       used_mib: instance.used_mib,
       total_mib: instance.total_mib,
     };
@@ -51,7 +60,7 @@ export function pieces_of(gpu: Gpu, model: GpuModel | null, whole: readonly List
   if (whole.length > 0 && all.length === 0)
     all.push({
       kind: "job", profile: "", start: 0, memory: model?.memory ?? 8, compute: model?.compute ?? 7,
-      jobs: whole.map((job) => job.id), used_mib: null, total_mib: null,
+      jobs: whole.map((job) => job.id), claim: null, used_mib: null, total_mib: null,
     });
   return all;
 }
@@ -130,9 +139,9 @@ export function columns_of_compute(model: GpuModel): number {
   return Math.max(Math.floor(model.memory / model.compute), 1);
 }
 
-/** Shares of a GPU that jobs hold. */
+/** Shares of a GPU that jobs hold, or claims of another engine. */
 export function held_by_jobs(model: GpuModel, pieces: readonly Piece[]): { compute: number; memory: number } {
-  const with_jobs = pieces.filter((piece) => piece.kind === "job" || piece.kind === "others");
+  const with_jobs = pieces.filter((piece) => piece.kind !== "idle" && piece.kind !== "foreign");
   const sum = (of: (piece: Piece) => number) => with_jobs.reduce((all, piece) => all + of(piece), 0);
   return { compute: sum((piece) => piece.compute) / model.compute, memory: sum((piece) => piece.memory) / model.memory };
 }

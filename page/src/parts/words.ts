@@ -52,3 +52,38 @@ export function command_line(command: readonly string[]): string {
     .map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`))
     .join(" ");
 }
+
+/** What a comparison's figures are of: with how many seeds, and how many of these differ. */
+export function about_seeds(seeds: number, distinct: number): string {
+  if (seeds === 1) return "With one seed: what differs here may be chance.";
+  if (distinct === 1)
+    return `The ${seeds} seeds make no difference: nothing in these runs is random. They are of one sequence of jobs, and what differs may be its chance.`;
+  const range = "below each the range that half of the seeds are in, or with fewer than eight the lowest and the highest.";
+  return distinct < seeds
+    ? `Medians over the ${distinct} of ${seeds} seeds that make a difference; ${range}`
+    : `Medians over ${seeds} seeds; ${range}`;
+}
+
+/** Where an axis of ratios from 0 to `most` is marked: at 1, and at most six times. */
+export function ratio_ticks(most: number): number[] {
+  const step = [0.5, 1, 2, 5, 10, 20, 50, 100].find((each) => most / each <= 5) ?? most / 4;
+  const ticks = [0];
+  for (let value = step; value <= most; value += step) ticks.push(value);
+  // Between 0 and a wide step there is room for it.
+  return step > 1 && most / step < 5 && 1 / step >= 0.2 ? [0, 1, ...ticks.slice(1)] : ticks;
+}
+
+/** "18:00", on another day than `now` "11-22 18:00". */
+function time_near(at: Date, now: Date): string {
+  const two = (value: number) => String(value).padStart(2, "0");
+  const time = `${two(at.getHours())}:${two(at.getMinutes())}`;
+  return at.toDateString() === now.toDateString() ? time : `${two(at.getMonth() + 1)}-${two(at.getDate())} ${time}`;
+}
+
+/** "reserved for ann until 18:00", or "reserved for ann, 14:00 to 18:00" where it begins later; of nobody without a name. */
+export function reserved(name: string, from: string | null, until: string | null, now: number): string {
+  const said = name === "" ? "reserved" : `reserved for ${name}`;
+  if (from === null || until === null) return said;
+  const end = time_near(new Date(until), new Date(now));
+  return Date.parse(from) <= now ? `${said} until ${end}` : `${said}, ${time_near(new Date(from), new Date(now))} to ${end}`;
+}

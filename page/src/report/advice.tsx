@@ -2,7 +2,7 @@
 
 import type { Advice, Candidate, Draw, Ratio } from "./document";
 import { colour_of_line } from "../parts/colours";
-import { number, percent, time } from "../parts/words";
+import { number, percent, ratio_ticks, time } from "../parts/words";
 
 /** The middle of the values, and what all but a twentieth at each end lie between. */
 function spread(values: number[]) {
@@ -41,7 +41,7 @@ function Spread({ values, words }: { values: number[]; words: (value: number) =>
 
 function Rows({ candidates, caption, name }: { candidates: Ran[]; caption: string; name: (of: Ran) => string }) {
   return (
-    <div class="wide">
+    <div class="wide" tabIndex={0}>
       <table class="figures">
         <caption>{caption}</caption>
         <thead>
@@ -53,7 +53,7 @@ function Rows({ candidates, caption, name }: { candidates: Ran[]; caption: strin
         </thead>
         <tbody>
           {candidates.map((each) => (
-            <tr key={each.scheduler}>
+            <tr key={name_of(each)}>
               <th scope="row">{name(each)}</th>
               <td>{each.kind}</td>
               <Spread values={each.draws.map((draw) => draw.turnaround_mean_s)} words={time} />
@@ -74,12 +74,12 @@ function Rows({ candidates, caption, name }: { candidates: Ran[]; caption: strin
 function Ratios({ candidates }: { candidates: Ran[] }) {
   const rows = candidates.flatMap((each) => each.over_whole_gpus == null ? [] : [{ name: short_name(each), of: each.over_whole_gpus }]);
   const most = Math.max(1.2, ...rows.map(({ of }) => of.high));
-  const left = 260, width = 760, row = 26, height = rows.length * row + 30;
-  const x = (value: number) => left + (value / most) * (width - left - 90);
+  const left = 260, right = 690, width = 760, row = 26, height = rows.length * row + 30;
+  const x = (value: number) => left + (value / most) * (right - left);
   const told = rows.map(({ name, of }) => `${name}: ${ratio_words(of)}`).join("; ");
   return (
-    <svg class="dots" viewBox={`0 0 ${width} ${height}`} role="img" aria-label={`Turnaround over that on whole GPUs. ${told}.`}>
-      {[0, 0.5, 1, 1.5, 2].filter((value) => value <= most).map((value) => (
+    <div class="wide" tabIndex={0}><svg class="dots" viewBox={`0 0 ${width} ${height}`} role="img" aria-label={`Turnaround over that on whole GPUs. ${told}.`}>
+      {ratio_ticks(most).map((value) => (
         <g key={value}>
           <line class={value === 1 ? "bound" : "grid"} x1={x(value)} x2={x(value)} y1={0} y2={height - 24} />
           <text class="weak" x={x(value)} y={height - 8} text-anchor="middle">{value}</text>
@@ -87,20 +87,20 @@ function Ratios({ candidates }: { candidates: Ran[] }) {
       ))}
       {rows.map(({ name, of }, i) => (
         <g key={name} transform={`translate(0 ${i * row + 14})`}>
-          <text x={left - 10} y={4} text-anchor="end">{name.length > 38 ? `${name.slice(0, 37)}…` : name}</text>
+          <text x={left - 10} y={4} text-anchor="end">{name.length > 36 ? `${name.slice(0, 35)}…` : name}</text>
           <line x1={x(of.low)} x2={x(of.high)} y1={0} y2={0} stroke={colour_of_line(i)} stroke-width={5} stroke-opacity={0.35} />
           <circle cx={x(of.median)} cy={0} r={5} fill={colour_of_line(i)} />
-          <text class="weak" x={x(of.high) + 10} y={4}>{of.median.toFixed(2)}</text>
+          <text class="weak" x={width - 10} y={4} text-anchor="end">{of.median.toFixed(2)}</text>
         </g>
       ))}
-    </svg>
+    </svg></div>
   );
 }
 
 function Measure({ advice }: { advice: Advice }) {
   if (advice.unmeasured.length === 0) return <p>The speeds of all applications on slices are known.</p>;
   return (
-    <div class="wide">
+    <div class="wide" tabIndex={0}>
       <table class="figures">
         <caption>Applications whose speed on slices nobody has measured, those first that move the answer most</caption>
         <thead>
@@ -126,7 +126,7 @@ function Measure({ advice }: { advice: Advice }) {
 function Changes({ advice }: { advice: Advice }) {
   if (advice.changes.length === 0) return null;
   return (
-    <div class="wide">
+    <div class="wide" tabIndex={0}>
       <table class="figures">
         <caption>With one thing changed</caption>
         <thead>
@@ -151,8 +151,9 @@ function Changes({ advice }: { advice: Advice }) {
 export function Advised({ advice }: { advice: Advice }) {
   const all = in_order(advice.candidates.filter(ran));
   const layouts = all.filter(({ kind }) => kind === "fixed layout");
-  const best = advice.answer.fixed_layout?.scheduler;
-  const shown = all.filter((each) => each.kind !== "fixed layout" || each.scheduler === best);
+  // Layouts that differ from GPU to GPU are all of one scheduler, and differ by their words.
+  const best = advice.answer.fixed_layout && name_of(advice.answer.fixed_layout);
+  const shown = all.filter((each) => each.kind !== "fixed layout" || name_of(each) === best);
   const left_out = advice.candidates.filter(({ left_out: why }) => why !== null);
   return (
     <>

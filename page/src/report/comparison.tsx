@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import type { Comparison, Figure } from "./document";
 import { colour_of_line } from "../parts/colours";
-import { figure, number, words } from "../parts/words";
+import { about_seeds, figure, number, words } from "../parts/words";
 
 const overview = [
   "finished", "makespan_s", "wait_mean_s", "wait_p95_s", "turnaround_mean_s", "bounded_slowdown_p95",
@@ -30,14 +30,12 @@ export function Comparing({ comparison }: { comparison: Comparison }) {
     <section aria-labelledby="comparison">
       <h2 id="comparison">Schedulers side by side</h2>
       <p>
-        {seeds === 1
-          ? "One seed: what differs here may be chance."
-          : `Medians over ${seeds} seeds; below each the range that half of the seeds are in, or with fewer than eight the lowest and the highest.`}
+        {about_seeds(comparison.seeds.length, seeds)}
         {comparison.seeds.every((seed) => seed.same_jobs)
           ? ""
           : " The schedulers do not all finish the same jobs: times are over the jobs that all finish."}
       </p>
-      <div class="wide">
+      <div class="wide" tabIndex={0}>
         <table class="figures">
           <thead>
             <tr>
@@ -86,7 +84,7 @@ function Dots({ comparison, name }: { comparison: Comparison; name: string }) {
   const x = (value: number) => left + (value / most) * (width - left - 90);
   const told = rows.map(({ scheduler, of }) => `${scheduler}: ${value_of(name, of)}`).join("; ");
   return (
-    <svg class="dots" viewBox={`0 0 ${width} ${height}`} role="img" aria-label={`${words(name)}. ${told}.`}>
+    <div class="wide" tabIndex={0}><svg class="dots" viewBox={`0 0 ${width} ${height}`} role="img" aria-label={`${words(name)}. ${told}.`}>
       {[0, 0.25, 0.5, 0.75, 1].map((share) => (
         <g key={share}>
           <line class="grid" x1={x(most * share)} x2={x(most * share)} y1={0} y2={height - 24} />
@@ -106,7 +104,7 @@ function Dots({ comparison, name }: { comparison: Comparison; name: string }) {
           {of?.median != null && <text class="weak" x={x(Math.max(of.median, of.high ?? 0)) + 10} y={4}>{figure(name, of.median)}</text>}
         </g>
       ))}
-    </svg>
+    </svg></div>
   );
 }
 
@@ -120,7 +118,7 @@ function Against({ comparison }: { comparison: Comparison }) {
       <summary>Each against {first?.scheduler}, seed by seed</summary>
       <p class="weak">{comparison.rule}.</p>
       {others.map((other) => (
-        <div class="wide" key={other.scheduler}>
+        <div class="wide" tabIndex={0} key={other.scheduler}>
           <table class="figures">
             <caption>{other.scheduler} against {first?.scheduler}</caption>
             <thead>
