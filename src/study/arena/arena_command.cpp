@@ -23,7 +23,7 @@ namespace cleave::cli {
 
 namespace {
 
-struct Options {
+struct ArenaCommandOptions {
   std::string cells, schedulers{default_scheduler}, baselines, pattern, keep, csv, page, compaction;
   std::uint64_t threads = 0;
   bool physical = false, json = false, timing = false;
@@ -40,7 +40,8 @@ bool fits(std::string_view name, std::string_view pattern) {
   return false;
 }
 
-Result<std::vector<OpenArenaCell>> open_cells(const Options& options, ArenaWorld world) {
+Result<std::vector<OpenArenaCell>> open_cells(const ArenaCommandOptions& options,
+                                              ArenaWorld world) {
   const auto text = read_text(options.cells);
   if (!text) return std::unexpected(text.error());
   const auto cells = parse_arena_cells(*text, options.cells, world);
@@ -92,7 +93,7 @@ Result<int> exit_code_of(const ArenaResults& results) {
   return 0;
 }
 
-Result<std::unique_ptr<KeptRuns>> open_kept(const Options& options) {
+Result<std::unique_ptr<KeptRuns>> open_kept(const ArenaCommandOptions& options) {
   if (options.keep.empty()) return nullptr;
   const auto program = program_hash();
   if (!program) return std::unexpected(program.error());
@@ -100,7 +101,7 @@ Result<std::unique_ptr<KeptRuns>> open_kept(const Options& options) {
 }
 
 /// The cells in one world.
-Result<ArenaResults> results_in(ArenaWorld world, const Options& options,
+Result<ArenaResults> results_in(ArenaWorld world, const ArenaCommandOptions& options,
                                 const std::vector<ArenaContestant>& contestants, KeptRuns* kept) {
   const auto cells = open_cells(options, world);
   if (!cells) return std::unexpected(cells.error());
@@ -115,8 +116,8 @@ Result<ArenaResults> results_in(ArenaWorld world, const Options& options,
   return results;
 }
 
-Result<int> write_page(const Options& options, const std::vector<ArenaContestant>& contestants,
-                       KeptRuns* kept) {
+Result<int> write_page(const ArenaCommandOptions& options,
+                       const std::vector<ArenaContestant>& contestants, KeptRuns* kept) {
   const auto plain = results_in(ArenaWorld::plain, options, contestants, kept);
   if (!plain) return std::unexpected(plain.error());
   const auto physical = results_in(ArenaWorld::physical, options, contestants, kept);
@@ -128,7 +129,7 @@ Result<int> write_page(const Options& options, const std::vector<ArenaContestant
 }
 
 /// Each scheduler under test with the rules and without.
-Result<int> compare_compaction(const Options& options) {
+Result<int> compare_compaction(const ArenaCommandOptions& options) {
   const auto rules = parse_compaction(options.compaction);
   if (!rules) return fail_at("--compaction", rules.error());
   if (!*rules)
@@ -152,7 +153,7 @@ Result<int> compare_compaction(const Options& options) {
   return 0;
 }
 
-Result<int> arena(const Options& options) {
+Result<int> arena(const ArenaCommandOptions& options) {
   if (!options.compaction.empty()) return compare_compaction(options);
   const std::vector<OutputOption> outputs = {
       {"--keep", options.keep}, {"--csv", options.csv}, {"--page", options.page}};
@@ -184,7 +185,7 @@ Result<int> arena(const Options& options) {
 }  // namespace
 
 void add_arena_options(CommandLine& command, Run& run) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ArenaCommandOptions>();
   command.callback([options, &run] { run = [options] { return arena(*options); }; });
   command.add_option("CELLS", options->cells, "The cells, a line of JSON each; see docs/arena.md")
       ->required()

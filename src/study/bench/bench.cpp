@@ -5,7 +5,7 @@ namespace cleave::cli {
 
 AddCommand add_bench_graph, add_bench_placement, add_bench_admission, add_bench_decisions,
     add_bench_gangs, add_bench_planner, add_bench_simulation, add_bench_forecast, add_bench_nvml,
-    add_bench_daemon, add_bench_cuda_trace;
+    add_bench_daemon, add_bench_cuda_trace, add_bench_slurm;
 
 void add_benches(CommandLine& bench, Run& run) {
   CommandLine* group = &bench;
@@ -20,6 +20,7 @@ void add_benches(CommandLine& bench, Run& run) {
   add_bench_nvml(*group, run);
   add_bench_daemon(*group, run);
   add_bench_cuda_trace(*group, run);
+  add_bench_slurm(*group, run);
 }
 
 void add_fleet_sizes(CommandLine& command, std::vector<std::size_t>& gpus) {

@@ -11,7 +11,7 @@ namespace cleave::cli {
 
 namespace {
 
-struct Options {
+struct BenchAdmissionCommandOptions {
   std::vector<std::size_t> gpus = {8, 100, 1000, 10000, 100000};
   std::string model = "A100-80GB";
   bool json = false;
@@ -72,7 +72,7 @@ AdmissionBench bench_one(const AdmissionTable& table, std::size_t size) {
   return bench;
 }
 
-Result<int> admission(const Options& given) {
+Result<int> admission(const BenchAdmissionCommandOptions& given) {
   const auto model = find_gpu_model(given.model);
   if (!model) return std::unexpected(model.error());
   const auto table = AdmissionTable::make(StateGraph::of(**model, ProfileChoice().on(**model)));

@@ -22,7 +22,7 @@ namespace cleave::cli {
 
 namespace {
 
-struct Options {
+struct BenchCudaTraceCommandOptions {
   std::int64_t allocations = 100'000, call_us = 10, turns = 10;
   bool json = false;
 };
@@ -71,7 +71,7 @@ Result<void> run_loop(const std::vector<std::string>& before, std::int64_t pairs
   return {};
 }
 
-Result<Before> commands(const Options& options, const std::string& socket) {
+Result<Before> commands(const BenchCudaTraceCommandOptions& options, const std::string& socket) {
   const auto live = followed_library("libcleave-cuda.so");
   if (!live) return std::unexpected(live.error());
   const auto dry = followed_library("dry/libcleave-cuda-dry.so");
@@ -93,7 +93,7 @@ Result<Before> commands(const Options& options, const std::string& socket) {
   return before;
 }
 
-Result<int> cuda_trace(const Options& options) {
+Result<int> cuda_trace(const BenchCudaTraceCommandOptions& options) {
   const auto folder = WorkFolder::make(std::filesystem::temp_directory_path(), "bench");
   if (!folder) return std::unexpected(folder.error());
   const std::string path = (folder->path() / "report").string();

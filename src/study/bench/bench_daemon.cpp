@@ -29,7 +29,7 @@ using std::chrono::nanoseconds;
 
 namespace {
 
-struct Options {
+struct BenchDaemonCommandOptions {
   std::size_t jobs = 10'000, connections = 50, subscribers = 200;
   std::size_t starts = 200;  // jobs whose start is timed
   double batch = 1;          // by which the batch's jobs are stretched; 0: no batch
@@ -205,7 +205,7 @@ Result<TimeSpread> sync_times(const fs::path& folder) {
 
 class Bench {
  public:
-  explicit Bench(const Options& options) : options_(options) {}
+  explicit Bench(const BenchDaemonCommandOptions& options) : options_(options) {}
 
   Result<DaemonBench> run() {
     bench_.file_system = file_system_of(options_.folder);
@@ -422,7 +422,7 @@ class Bench {
   /// What is being measured, a line for each part.
   static void tell(const std::string& part) { fmt::print(stderr, "{}\n", part); }
 
-  const Options& options_;
+  const BenchDaemonCommandOptions& options_;
   DaemonBench bench_;
 };
 
@@ -462,8 +462,8 @@ void print_text(const DaemonBench& bench) {
                100 * bench.batch->overhead());
 }
 
-Result<int> daemon(const Options& given) {
-  Options options = given;
+Result<int> daemon(const BenchDaemonCommandOptions& given) {
+  BenchDaemonCommandOptions options = given;
   std::error_code failed;
   options.programs = installation_prefix() / "bin";
   options.folder = fs::absolute(

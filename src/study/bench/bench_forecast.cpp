@@ -12,7 +12,7 @@ namespace cleave::cli {
 
 namespace {
 
-struct Options {
+struct BenchForecastCommandOptions {
   std::size_t samples = 1'000'000;
   int repeats = 3;
   bool json = false;
@@ -82,7 +82,7 @@ Result<std::vector<StreamingBench>> bench_streaming(std::size_t samples) {
   return runs;
 }
 
-Result<int> forecast(const Options& options) {
+Result<int> forecast(const BenchForecastCommandOptions& options) {
   const auto streaming = bench_streaming(options.samples);
   if (!streaming) return std::unexpected(streaming.error());
   const auto training = bench_training(options.repeats);

@@ -17,7 +17,7 @@ namespace cleave::cli {
 
 namespace {
 
-struct Options {
+struct BenchGangsCommandOptions {
   std::vector<std::size_t> gpus = {8, 100, 1000, 10000};
   std::string scheduler = "online", model = "A100-40GB";
   bool json = false;
@@ -203,7 +203,7 @@ Result<GangsBench> bench_one(const GpuModel& model, std::size_t size,
   return bench;
 }
 
-Result<int> gangs(const Options& given) {
+Result<int> gangs(const BenchGangsCommandOptions& given) {
   const auto model = find_gpu_model(given.model);
   if (!model) return std::unexpected(model.error());
   std::vector<GangsBench> runs;

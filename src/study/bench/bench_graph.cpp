@@ -10,7 +10,7 @@ namespace cleave::cli {
 
 namespace {
 
-struct Options {
+struct BenchGraphCommandOptions {
   int repeats = 101;
   bool json = false;
 };
@@ -47,7 +47,7 @@ GraphBench bench_one(const GpuModel& model, std::string_view set, int repeats) {
   return bench;
 }
 
-Result<int> graph(const Options& options) {
+Result<int> graph(const BenchGraphCommandOptions& options) {
   std::vector<GraphBench> runs;
   for (const GpuModel& model : gpu_models())
     for (const std::string_view set : {"all", "plain"})

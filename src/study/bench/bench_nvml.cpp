@@ -17,7 +17,7 @@ namespace cleave::cli {
 
 namespace {
 
-struct Options {
+struct BenchNvmlCommandOptions {
   std::string library, model = "A100-40GB";
   double seconds = 0.05;
   bool json = false;
@@ -271,7 +271,7 @@ Result<std::vector<NvmlBench>> bench_all(const std::string& file, const GpuModel
   return results;
 }
 
-Result<int> nvml(const Options& given) {
+Result<int> nvml(const BenchNvmlCommandOptions& given) {
   const auto model = find_gpu_model(given.model);
   if (!model) return std::unexpected(model.error());
   const auto time = duration_from_seconds(given.seconds);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 #include <vector>
 
 #include "base/time.hpp"
@@ -14,6 +15,25 @@ using BenchClock = std::chrono::steady_clock;
 
 inline double seconds_since(BenchClock::time_point begin) {
   return in_seconds(BenchClock::now() - begin);
+}
+
+/// Processor time of this thread: what else the machine does meanwhile does not count. For work of
+/// one thread that waits for nothing.
+struct ProcessorClock {
+  using duration = std::chrono::nanoseconds;
+  using rep = duration::rep;
+  using period = duration::period;
+  using time_point = std::chrono::time_point<ProcessorClock>;
+  static constexpr bool is_steady = true;
+  static time_point now() {
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return time_point(std::chrono::seconds(time.tv_sec) + duration(time.tv_nsec));
+  }
+};
+
+inline double seconds_since(ProcessorClock::time_point begin) {
+  return in_seconds(ProcessorClock::now() - begin);
 }
 
 /// The upper one of two in the middle; `values` must not be empty.

@@ -17,7 +17,7 @@ namespace cleave::cli {
 
 namespace {
 
-struct Options {
+struct BenchPlacementCommandOptions {
   std::vector<std::size_t> gpus = {8, 100, 1000, 10000, 100000};
   std::vector<std::string> models = {"A100-40GB"};
   std::string policy{default_policy}, profiles = "plain";
@@ -193,7 +193,7 @@ Measured play(Scene& scene, Draws draws, double seconds, bool keep_idle, const D
   constexpr std::size_t keep = 200000;
   Measured measured;
   measured.marks.reserve(keep);
-  const auto begin = BenchClock::now();
+  const auto begin = ProcessorClock::now();
   // The clock is read after ever more decisions: quick ones are not slowed by it, slow ones end in
   // time.
   for (std::uint64_t until = 4;;
@@ -293,7 +293,7 @@ PlacementBench bench_one(const Measuring& options, std::size_t size, bool keep_i
   Measured indexed;
   {
     Scene scene = steady;
-    const auto begin = BenchClock::now();
+    const auto begin = ProcessorClock::now();
     PlacementIndex index(scene.fleet, requests, options.policy);
     bench.build_seconds = seconds_since(begin);
     indexed = play_indexed(scene, draws, options.seconds, keep_idle, index);
@@ -327,7 +327,7 @@ double growth(const std::vector<PlacementBench>& runs) {
   return largest->index.ns / smallest->index.ns;
 }
 
-Result<Measuring> look_up(const Options& given) {
+Result<Measuring> look_up(const BenchPlacementCommandOptions& given) {
   Measuring measuring{{}, {}, {}, given.load, given.walls, given.seconds};
   const auto policy = choose_policy(given.policy, {});
   if (!policy) return std::unexpected(policy.error());
@@ -345,7 +345,7 @@ Result<Measuring> look_up(const Options& given) {
   return measuring;
 }
 
-Result<int> placement(const Options& given) {
+Result<int> placement(const BenchPlacementCommandOptions& given) {
   const auto measuring = look_up(given);
   if (!measuring) return std::unexpected(measuring.error());
   std::vector<PlacementBench> runs;

@@ -3,6 +3,7 @@
 // paper's own assignment model of the same cases (study/wpm/wpm.hpp), as far as fleets are small
 // enough for that.
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <utility>
@@ -19,11 +20,12 @@ namespace cleave::cli {
 
 namespace {
 
-struct Options {
+struct BenchPlannerCommandOptions {
   std::vector<std::size_t> gpus = {8, 80, 1000, 10000, 100000};
   std::size_t cases = 5;             // seeds 1, 2, ...
   std::size_t assignment_cases = 1;  // of these, how many go through the assignment model
   double assignment_limit = 30;      // seconds; 0: without the assignment model
+  std::vector<std::string> problems = {"deploy", "reconfigure", "compact", "joint"};
   std::string model = "A100-80GB";
   bool json = false;
 };
@@ -84,8 +86,8 @@ std::string_view AssignmentBench::planner_is(const WpmResult& result) const {
   return of_planner() < model ? "better" : of_planner() > model ? "worse" : "same";
 }
 
-constexpr ProblemKind kinds[] = {ProblemKind::deploy, ProblemKind::reconfigure,
-                                 ProblemKind::compact, ProblemKind::joint};
+constexpr ProblemKind all_kinds[] = {ProblemKind::deploy, ProblemKind::reconfigure,
+                                     ProblemKind::compact, ProblemKind::joint};
 
 FleetFile fleet_for(const Measuring& options, ProblemKind kind, std::size_t gpus,
                     std::uint64_t seed) {
@@ -104,7 +106,7 @@ struct Timed {
 };
 
 Result<Timed> timed_plan(const FleetFile& fleet, ProblemKind kind) {
-  const auto begin = BenchClock::now();
+  const auto begin = ProcessorClock::now();
   const auto problem = PlanProblem::make(fleet, kind, "case");
   if (!problem) return std::unexpected(problem.error());
   auto plan = make_plan(*problem, {});
@@ -282,7 +284,7 @@ void print_text(const std::vector<PlannerBench>& runs,
       limit, text_rows(text_columns, rows));
 }
 
-Result<int> planner(const Options& given) {
+Result<int> planner(const BenchPlannerCommandOptions& given) {
   const auto model = find_gpu_model(given.model);
   if (!model) return std::unexpected(model.error());
   const auto limit = duration_from_seconds(given.assignment_limit);
@@ -290,6 +292,10 @@ Result<int> planner(const Options& given) {
   const Measuring measuring{given.cases, *limit, *model};
   std::vector<PlannerBench> runs;
   std::vector<AssignmentBench> assignment;
+  std::vector<ProblemKind> kinds;
+  for (const ProblemKind kind : all_kinds)
+    if (std::ranges::find(given.problems, name(kind)) != given.problems.end())
+      kinds.push_back(kind);
   for (const std::size_t gpus : given.gpus)
     for (const ProblemKind kind : kinds) {
       const auto bench = bench_one(measuring, kind, gpus);
@@ -322,6 +328,10 @@ void add_bench_planner(CommandLine& bench, Run& run) {
       bench, run, "planner", "Optimal plans, and the paper's assignment model beside them",
       "cleave bench planner --gpus 8,80 --cases 3 --assignment-limit 5", planner);
   add_fleet_sizes(*command, options.gpus);
+  command->add_option("--problems", options.problems, "Which of the problems")
+      ->delimiter(',')
+      ->check(Check::one_of({"deploy", "reconfigure", "compact", "joint"}))
+      ->default_str("all");
   command->add_option("--cases", options.cases, "Test cases of each size and problem")
       ->check(Check::range(1, 1000000))
       ->default_str("5");

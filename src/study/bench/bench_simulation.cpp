@@ -20,7 +20,7 @@ namespace cleave::cli {
 
 namespace {
 
-struct Options {
+struct BenchSimulationCommandOptions {
   std::vector<std::size_t> gpus = {160, 10000}, jobs = {5000, 1000000};  // jobs: one for each fleet
   std::string scheduler = "online", model = "A100-40GB", world = "all";
   std::size_t priorities = 1;
@@ -130,7 +130,7 @@ Result<SimulationBench> bench_one(const SchedulerSpec& scheduler, const GpuModel
   std::vector<double> seconds;
   std::string summary;
   for (int repeat = 0; repeat < repeats; ++repeat) {
-    const auto begin = BenchClock::now();
+    const auto begin = ProcessorClock::now();
     const auto run = simulate(*fleet, workload, scheduler, options);
     seconds.push_back(seconds_since(begin));
     if (!run) return std::unexpected(run.error());
@@ -148,7 +148,7 @@ Result<SimulationBench> bench_one(const SchedulerSpec& scheduler, const GpuModel
   return bench;
 }
 
-Result<int> simulation(const Options& given) {
+Result<int> simulation(const BenchSimulationCommandOptions& given) {
   if (given.gpus.size() != given.jobs.size())
     return fail(ErrorKind::bad_usage, "--jobs", "give as many numbers of jobs as fleets",
                 "like --gpus 160,10000 --jobs 5000,1000000");

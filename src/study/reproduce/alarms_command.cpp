@@ -17,7 +17,7 @@ namespace {
 
 constexpr int paper_noise_mib = 2;
 
-struct Options {
+struct AlarmsCommandOptions {
   std::vector<std::string> forecasters = {"laws", "trend", "trend:plateau=on;shift=on",
                                           "last-value", "running-max"};
   std::string data;
@@ -53,7 +53,8 @@ void print_curves(const std::vector<AlarmCurve>& curves, const std::string& fore
 
 /// The least and the most that each share comes to over the seeds, and whether the target is met by
 /// all.
-void print_ranges(const Options& options, const std::vector<std::vector<AlarmCurve>>& by_seed) {
+void print_ranges(const AlarmsCommandOptions& options,
+                  const std::vector<std::vector<AlarmCurve>>& by_seed) {
   std::vector<std::string> header = {"peak / capacity"};
   for (const double share : peak_shares) header.push_back(fmt::format("{}", share));
   Table table(std::move(header));
@@ -80,7 +81,8 @@ const Columns<PaperAlarm> paper_columns = {
     {"printed", "alarm there", &PaperAlarm::printed},
     {"worst", "alarm here, at worst", &PaperAlarm::worst, or_word("none")}};
 
-void print_text(const Options& options, const std::vector<std::vector<AlarmCurve>>& by_seed,
+void print_text(const AlarmsCommandOptions& options,
+                const std::vector<std::vector<AlarmCurve>>& by_seed,
                 const std::vector<PaperAlarm>& paper, bool with_facts) {
   fmt::print(
       "Jobs restarted before their end, in %, where the true peak is below the capacity; where it "
@@ -97,7 +99,8 @@ void print_text(const Options& options, const std::vector<std::vector<AlarmCurve
              paper_noise_mib, text_rows(paper_columns, paper));
 }
 
-void print_json(const Options& options, const std::vector<std::vector<AlarmCurve>>& by_seed,
+void print_json(const AlarmsCommandOptions& options,
+                const std::vector<std::vector<AlarmCurve>>& by_seed,
                 const std::vector<PaperAlarm>& paper) {
   Json list = Json::array();
   const auto add = [&](const AlarmCurve& curve, std::uint64_t seed) {
@@ -116,7 +119,7 @@ void print_json(const Options& options, const std::vector<std::vector<AlarmCurve
   print(Json{{"curves", list}, {"paper", json_rows(paper_columns, paper)}});
 }
 
-Result<int> memory_alarms(const Options& options) {
+Result<int> memory_alarms(const AlarmsCommandOptions& options) {
   for (auto each = options.forecasters.begin(); each != options.forecasters.end(); ++each)
     if (std::find(options.forecasters.begin(), each, *each) != each)
       return fail(ErrorKind::bad_usage, "--forecaster",

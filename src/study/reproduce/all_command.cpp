@@ -45,7 +45,7 @@ constexpr Study studies[] = {
     {"carma", "--tasks", "carma-dl-tasks/training_tasks.csv", true, false, ""},
 };
 
-struct Options : PageOptions {
+struct AllCommandOptions : PageOptions {
   std::string data;
   std::vector<std::string> only;
   bool quick = false;
@@ -65,7 +65,7 @@ const Columns<Outcome> outcome_columns = {
     {"command", "command", &Outcome::command},
 };
 
-std::vector<std::string> words_of(const Study& study, const Options& options) {
+std::vector<std::string> words_of(const Study& study, const AllCommandOptions& options) {
   std::vector<std::string> words = {"reproduce", std::string(study.name)};
   if (!study.data_option.empty() && !options.data.empty()) {
     words.emplace_back(study.data_option);
@@ -86,7 +86,7 @@ std::string as_written(const std::vector<std::string>& words) {
 }
 
 /// Why the study cannot run; empty where it can.
-std::string missing(const Study& study, const Options& options) {
+std::string missing(const Study& study, const AllCommandOptions& options) {
   if (!study.needs) return "";
   if (options.data.empty()) return "skipped: it needs --data";
   const fs::path path = fs::path(options.data) / study.data;
@@ -94,7 +94,7 @@ std::string missing(const Study& study, const Options& options) {
   return fs::exists(path, failed) ? "" : fmt::format("skipped: no {}", shown(path.string(), 200));
 }
 
-Outcome run_study(const Study& study, const Options& options) {
+Outcome run_study(const Study& study, const AllCommandOptions& options) {
   const auto words = words_of(study, options);
   Outcome outcome{std::string(study.name), as_written(words), missing(study, options), "", 0};
   if (!outcome.result.empty()) return outcome;
@@ -114,7 +114,7 @@ Outcome run_study(const Study& study, const Options& options) {
   return outcome;
 }
 
-std::vector<Outcome> run_all(const Options& options) {
+std::vector<Outcome> run_all(const AllCommandOptions& options) {
   std::vector<Study> wanted;
   std::ranges::copy_if(studies, std::back_inserter(wanted), [&](const Study& study) {
     return options.only.empty() || std::ranges::count(options.only, study.name) > 0;
@@ -137,7 +137,7 @@ std::vector<Outcome> run_all(const Options& options) {
   return outcomes;
 }
 
-Result<int> all(const Options& options) {
+Result<int> all(const AllCommandOptions& options) {
   if (const auto there = data_is_there(options.data); !there) return std::unexpected(there.error());
   if (const auto made = make_folder(options.folder); !made) return std::unexpected(made.error());
   const std::vector<Outcome> outcomes = run_all(options);

@@ -12,7 +12,7 @@ namespace cleave::cli {
 
 namespace {
 
-struct Options {
+struct CarmaCommandOptions {
   std::string tasks, reading = "scripts";
   bool json = false;
 };
@@ -92,7 +92,7 @@ Json carma_json(const CarmaReport& report, const std::vector<std::size_t>& lande
           {"landed_by_copies", landed}};
 }
 
-Result<int> carma(const Options& options) {
+Result<int> carma(const CarmaCommandOptions& options) {
   const auto text = read_text(options.tasks);
   if (!text) return std::unexpected(text.error());
   const std::string place = shown(options.tasks, 200);

@@ -13,7 +13,7 @@ namespace cleave::cli {
 
 namespace {
 
-struct Options {
+struct CompletionTimeCommandOptions {
   std::string data;
   std::uint64_t seed = 1;
   bool json = false;
@@ -101,7 +101,7 @@ void print_json(const CompletionTimeStudy& study) {
              {"by_slices", json_rows(slices_columns, study.by_slices)}});
 }
 
-Result<int> completion_time(const Options& options) {
+Result<int> completion_time(const CompletionTimeCommandOptions& options) {
   const auto text = read_text(options.data);
   if (!text) return std::unexpected(text.error());
   const auto measured = read_parva_jobs(*text, shown(options.data, 200));

@@ -15,7 +15,7 @@ namespace cleave::cli {
 
 namespace {
 
-struct Options {
+struct CorunsCommandOptions {
   std::string data;
   bool json = false;
 };
@@ -233,7 +233,7 @@ Result<PhysicsData> data_of(const std::string& folder) {
   return data;
 }
 
-Result<int> coruns(const Options& options) {
+Result<int> coruns(const CorunsCommandOptions& options) {
   const auto data = data_of(options.data);
   if (!data) return std::unexpected(data.error());
   auto experiments = needleman_wunsch();

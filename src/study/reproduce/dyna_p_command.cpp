@@ -11,7 +11,7 @@ namespace cleave::cli {
 
 namespace {
 
-struct Options : PageOptions {
+struct DynaPCommandOptions : PageOptions {
   std::size_t seeds = 30, cluster_jobs = 5000;
 };
 
@@ -33,7 +33,7 @@ Json study_json(const DynaPStudy& study) {
   return {{"seeds", study.seeds}, {"experiments", experiments}, {"changes", changes}};
 }
 
-Result<int> dyna_p(const Options& options) {
+Result<int> dyna_p(const DynaPCommandOptions& options) {
   return run_page<DynaPStudy>(
       options,
       {.make = [&] { return reproduce_dyna_p(options.seeds, options.cluster_jobs); },

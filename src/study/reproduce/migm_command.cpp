@@ -11,7 +11,7 @@ namespace cleave::cli {
 
 namespace {
 
-struct Options : PageOptions {
+struct MigmCommandOptions : PageOptions {
   std::size_t seeds = 30;
 };
 
@@ -22,7 +22,7 @@ Json study_json(const MigmStudy& study) {
   return {{"seeds", study.seeds}, {"experiments", experiments}};
 }
 
-Result<int> migm(const Options& options) {
+Result<int> migm(const MigmCommandOptions& options) {
   return run_page<MigmStudy>(
       options,
       {.make = [&] { return reproduce_migm(options.seeds); },

@@ -10,7 +10,7 @@ namespace cleave::cli {
 
 namespace {
 
-struct Options : PageOptions {
+struct OnlineCommandOptions : PageOptions {
   std::size_t seeds = 30;
   std::string data;
 };
@@ -66,7 +66,7 @@ Json study_json(const OnlineReproduction& reproduction) {
           {"claims", json_rows(claim_columns, online_claims(reproduction))}};
 }
 
-Result<int> online(const Options& options) {
+Result<int> online(const OnlineCommandOptions& options) {
   if (const auto there = data_is_there(options.data); !there) return std::unexpected(there.error());
   OnlineReproductionOptions wanted;
   wanted.seeds = options.seeds;

@@ -13,7 +13,7 @@ namespace cleave::cli {
 
 namespace {
 
-struct Options : PageOptions {
+struct OptimalPlacementCommandOptions : PageOptions {
   std::size_t cases = 100;
 };
 
@@ -110,7 +110,7 @@ PageFiles files_of(const Reproduction& reproduction) {
   return files;
 }
 
-Result<int> optimal_placement(const Options& options) {
+Result<int> optimal_placement(const OptimalPlacementCommandOptions& options) {
   ReproductionOptions wanted;
   wanted.cases = options.cases;
   return run_page<Reproduction>(options,

@@ -14,7 +14,7 @@ namespace cleave::cli {
 
 namespace {
 
-struct Options {
+struct PhysicsCommandOptions {
   std::string data;
   std::uint64_t seed = 1;
   bool json = false;
@@ -170,7 +170,7 @@ Json report_json(const PhysicsReport& report) {
           {"refits", json_rows(refit_columns, report.refits)}};
 }
 
-Result<int> physics(const Options& options) {
+Result<int> physics(const PhysicsCommandOptions& options) {
   const auto data = read_physics_data(options.data);
   if (!data) return std::unexpected(data.error());
   const PhysicsReport report = reproduce_physics(*data, options.seed);
@@ -184,7 +184,7 @@ Result<int> physics(const Options& options) {
 }  // namespace
 
 void add_reproduce_physics(CommandLine& reproduce, Run& run) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<PhysicsCommandOptions>();
   CommandLine* command =
       add_command(reproduce, "physics",
                   "Speed, sharing, memory, costs and energy compared with published measurements",
