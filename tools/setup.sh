@@ -35,6 +35,9 @@ package_packages=(
 )
 test_packages=(
   libgtest-dev      # the tests
+  libgrpc++-dev     # how the kubelet of Kubernetes calls cleave-kube, which is left out without it
+  libprotobuf-dev   # the messages of that
+  protobuf-compiler-grpc  # makes code of their description
   mold              # links the test programs
   clang-format      # a test checks the format of the sources
   clang-tidy-19     # looks at the files of a change
@@ -46,6 +49,10 @@ test_packages=(
   chromium          # shows the pages of reports, and the daemon's
   prometheus        # reads the metrics, and checks the rules of alerts
   openssl           # makes the certificates of the tests
+  slurmctld slurmd slurmdbd slurm-client slurm-wlm-basic-plugins  # a cluster whose jobs claim instances
+  libslurm-dev      # the headers with which the plugin for SPANK is built
+  munge             # how its parts trust one another
+  mariadb-server-core mariadb-client-core  # its accounting, by the programs alone: no service is begun
 )
 # Both build the web pages and drive the browser in their tests; Node is often there by other means.
 command -v npm >/dev/null || test_packages+=(nodejs npm)
@@ -54,6 +61,7 @@ long_packages=(
   busybox-static    # all that it has besides the test programs
   debootstrap       # the bare Debian on which tools/try-packages.sh installs packages
   lintian           # reads the packages
+  valgrind          # counts instructions for tools/account.py
 )
 
 case "${1:-}" in

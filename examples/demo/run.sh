@@ -225,6 +225,7 @@ cleave "${run[@]}" --json 2>/dev/null | awk -v daemon="$makespan" '
     printf "\nThe daemon itself, with real processes, took %.1f s from the first start to the last end: %.2f times one\n", daemon, daemon / time["full-gpu"]
     printf "job at a time (%.1f s), %.2f times the best static layout (%.1f s), %+.1f %% beside the simulator (%.1f s).\n", \
       time["full-gpu"], daemon / time["static:layout=best"], time["static:layout=best"], 100 * (daemon / time["adaptive"] - 1), time["adaptive"]
+    printf "In the simulator the scheduler is told how long each job takes; the daemon finds it out.\n"
   }'
 cat <<TEXT
 

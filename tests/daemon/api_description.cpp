@@ -2,6 +2,7 @@
 
 #include <span>
 
+#include "api/claim_documents.hpp"
 #include "api/documents.hpp"
 #include "api/plan_documents.hpp"
 #include "api/usage_documents.hpp"
@@ -25,6 +26,7 @@ const std::vector<Described>& all_described() {
       {"Submission", field_infos<Submission>, false},
       {"StatedTime", field_infos<StatedTime>, false},
       {"ArrayTask", field_infos<ArrayTask>},
+      {"JobsAtOnce", field_infos<JobsAtOnce>},
       {"StatedKernel", field_infos<StatedKernel>, false},
       {"PredictionErrors", field_infos<ApiPredictionErrors>},
       {"Place", field_infos<ApiPlace>},
@@ -44,6 +46,11 @@ const std::vector<Described>& all_described() {
       {"FleetGpu", field_infos<ApiFleetGpu>},
       {"FleetWork", field_infos<ApiFleetWork>},
       {"ChangeTimes", field_infos<ApiChangeTimes>},
+      {"ClaimAsk", field_infos<ClaimAsk>, false},
+      {"ClaimOrder", field_infos<ClaimOrder>, false},
+      {"ClaimInstance", field_infos<ApiClaimInstance>},
+      {"ClaimEnvironment", field_infos<ApiClaimEnvironment>},
+      {"Claim", field_infos<ApiClaim>},
       {"Usage", field_infos<ApiUsage>},
   };
   return all;

@@ -379,6 +379,15 @@ TEST(Cleaved, ReadsItsConfigurationAgain) {
   EXPECT_NE(stand.log().find("c.toml:1: unknown key 'most_wating'"), std::string::npos)
       << stand.log();
   EXPECT_EQ(stand.submit("true"), 3);
+  const auto troubles = [&] {
+    const Json status = stand.ask("GET", "/v1/status");
+    return status.is_object() ? status.value("troubles", Json()).dump() : status.dump();
+  };
+  EXPECT_NE(troubles().find("c.toml:1: unknown key 'most_wating'"), std::string::npos)
+      << troubles();
+  stand.write("c.toml", "most_waiting = 6\n");
+  stand.signal(SIGHUP);
+  EXPECT_TRUE(DaemonStand::until([&] { return troubles() == "[]"; })) << troubles();
 }
 
 /// A job of an application on a simulated instance; the keys of `more` are the submission's own.

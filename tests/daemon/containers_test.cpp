@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "../runner/container_image.hpp"
@@ -47,6 +48,30 @@ TEST_F(DaemonContainers, AJobSeesItsInstanceByNvml) {
   EXPECT_TRUE(has(seen, over["history"][0]["instance"]["device"].get<std::string>()))
       << over.dump(1);
   EXPECT_TRUE(has(stand.run(fmt::format("show {}", job)).out, "image"));
+}
+
+/// Neither the instance beside it on its GPU, nor the GPU that has none of its instances.
+TEST_F(DaemonContainers, AJobSeesNothingElseByNvml) {
+  if (sanitized) GTEST_SKIP() << no_sanitizer;
+  DaemonStand stand;
+  const std::string other = stand.foreign("1g.5gb", 6);
+  const std::string on_other_gpu = stand.foreign("7g.40gb", 0, 1);
+  const auto listed = [&](const std::string& image) {
+    const std::int64_t job =
+        stand.submit(fmt::format("--profile 2g.10gb {} list {}", image, other));
+    const Json over = stand.over(job);
+    EXPECT_EQ(over["state"].get<std::string>(), "finished") << over.dump(1) << out(stand, job);
+    return std::pair(out(stand, job), over["history"][0]["instance"]["device"].get<std::string>());
+  };
+  const auto lines = [](const std::string& text) { return std::ranges::count(text, '\n'); };
+  const auto [inside, own] = listed(with("container_probe") + " -- /opt/container_probe");
+  EXPECT_TRUE(has(inside, "mig " + own)) << inside;
+  EXPECT_EQ(lines(inside), 2) << "its GPU, its instance: " << inside;
+  const auto [outside, own_outside] = listed(fmt::format(
+      "--env LD_LIBRARY_PATH={0}/lib/cleave-nvmlsim -- {0}/bin/container_probe", binary_dir()));
+  EXPECT_TRUE(has(outside, "mig " + other) && has(outside, "mig " + on_other_gpu) &&
+              has(outside, "named " + other))
+      << "without a container, what the simulated driver has: " << outside;
 }
 
 /// It registers with the simulated driver, holds memory there and reports, as it does without.

@@ -146,6 +146,7 @@ TEST_F(SmallDisk, WithoutMarksItsUserPurgesIt) {
   EXPECT_EQ(stand().over(fills_it)["state"], "cancelled");
   EXPECT_FALSE(ask_as(bob, "POST", fmt::format("/v1/jobs/{}/purge", fills_it)).taken);
   const auto would = stand().run("purge --all --user all --dry-run");
+  EXPECT_TRUE(has(would.out, fmt::format("job {}\n", fills_it))) << would.out;
   EXPECT_TRUE(has(would.out, "1 ended job would be forgotten")) << would.out << would.err;
   EXPECT_LT(free_bytes(disk()), 2 << 20);
   EXPECT_TRUE(ask_as(ann, "POST", fmt::format("/v1/jobs/{}/purge", fills_it)).taken);

@@ -3,21 +3,35 @@
 // host's reasons, none runs twice, and the daemon does not crash. Where it is right that it ends,
 // it does so with words, and the next one finishes everything.
 //
-// CLEAVE_LONG=1 takes 500 positions of each kind; CLEAVE_FAULT_POSITIONS=N that many;
-// CLEAVE_FAULT_ONLY=KIND:FIRST:TIMES:ERROR only this one.
+// Each position is drawn by its kind and its number alone, so the long form can be run in parts:
+//
+//   CLEAVE_LONG=1             500 positions of each kind
+//   CLEAVE_FAULT_POSITIONS=N  that many of each kind
+//   CLEAVE_FAULT_KIND=KIND    of this kind only
+//   CLEAVE_FAULT_FROM=N       begins with this position; 0, the first call of its kind
+//   CLEAVE_FAULT_WORKERS=N    runs at a time, each with a daemon of its own; they mostly wait
+//   CLEAVE_FAULT_ONLY=KIND:FIRST:TIMES:ERROR  only this one, which a failure names
 
 #include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <map>
+#include <new>
+#include <set>
 #include <sstream>
 #include <thread>
 
 #include "base/format.hpp"
+#include "base/number_asked_test.hpp"
 #include "base/places_test.hpp"
 #include "base/random.hpp"
 #include "base/text.hpp"
@@ -29,6 +43,24 @@ namespace {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
+
+/// Counts looks rather than time: on a machine that is busy with other work they become rarer, and
+/// the daemon has as many of them as on one that is not. Time alone ends it much later.
+class Patience {
+ public:
+  explicit Patience(milliseconds most)
+      : looks_left_(most / between), until_(std::chrono::steady_clock::now() + 10 * most) {}
+  /// Whether to look again, after a pause.
+  bool goes_on() {
+    std::this_thread::sleep_for(between);
+    return --looks_left_ > 0 && std::chrono::steady_clock::now() < until_;
+  }
+
+ private:
+  static constexpr milliseconds between{10};
+  long looks_left_;
+  std::chrono::steady_clock::time_point until_;
+};
 
 long positions_of_a_kind() {
   if (const char* given = std::getenv("CLEAVE_FAULT_POSITIONS")) return std::atol(given);
@@ -87,7 +119,7 @@ class Injection {
     fault_ = fault;
     ends_ = 0;
     wanted_.clear();
-    std::ofstream(stand_.path("log"), std::ios::trunc);
+    const std::ofstream emptied(stand_.path("log"), std::ios::trunc);
     start_with_fault();
     submit_all();
     finish();
@@ -125,7 +157,7 @@ class Injection {
 
   /// Where it ended, it said why; another one begins, whose calls do not fail.
   void go_on() {
-    if (stand_.wait_until_ready()) return;
+    if (becomes_ready()) return;
     const int code = stand_.wait_for_end(milliseconds(0));
     ++ends_;
     EXPECT_TRUE(code == 1 || code == 2) << "it crashed, or hangs: " << code << "\n" << stand_.log();
@@ -133,7 +165,22 @@ class Injection {
     EXPECT_EQ(stand_.log().find("internal error"), std::string::npos) << stand_.log();
     stand_.kill();
     stand_.start();
-    ASSERT_TRUE(stand_.wait_until_ready()) << stand_.log();
+    ASSERT_TRUE(becomes_ready()) << stand_.log();
+  }
+
+  bool becomes_ready() {
+    for (Patience patience(seconds(20)); stand_.runs();) {
+      const auto answer = stand_.ask("GET", "/healthz");
+      if (answer && (*answer)["status"] != "starting") return true;
+      if (!patience.goes_on()) return false;
+    }
+    return false;
+  }
+
+  static bool comes_true(const std::function<bool()>& is) {
+    for (Patience patience(seconds(20)); !is();)
+      if (!patience.goes_on()) return false;
+    return true;
   }
 
   [[nodiscard]] std::string document(int code, const std::string& name) const {
@@ -152,7 +199,7 @@ class Injection {
 
   /// Until so many were accepted. One without an answer may have been accepted as well.
   void submit_all() {
-    const auto until = std::chrono::steady_clock::now() + seconds(20);
+    Patience patience(seconds(20));
     for (int accepted = 0; accepted < jobs_of_a_run();) {
       const std::string name = fmt::format("job-{}", ++last_name_);
       const int code = accepted % 3;
@@ -160,35 +207,35 @@ class Injection {
       wanted_[name] = {code, answer.has_value()};
       if (answer) ++accepted;
       if (!answer && !stand_.runs()) go_on();
-      ASSERT_LT(std::chrono::steady_clock::now(), until)
-          << "jobs are not accepted any more: " << (answer ? "" : answer.error().text());
-      if (!answer) std::this_thread::sleep_for(milliseconds(20));
+      ASSERT_TRUE(answer || patience.goes_on())
+          << "jobs are not accepted any more: " << answer.error().text();
     }
   }
 
+  /// A start makes some four names: thirty that fail in a row may be eight starts of the last job,
+  /// which then waits for 1, 2, 4 .. 128 s, as it is documented.
   void finish() {
-    const auto until = std::chrono::steady_clock::now() + seconds(60);
+    Patience patience(seconds(fault_ && fault_->times > 1 ? 300 : 60));
     while (true) {
       if (!stand_.runs()) go_on();
       const auto live = stand_.ask("GET", "/v1/jobs?user=all");
       if (live && (*live)["jobs"].empty()) return;
-      ASSERT_LT(std::chrono::steady_clock::now(), until)
+      ASSERT_TRUE(patience.goes_on())
           << "jobs do not end: " << (live ? live->dump(1) : live.error().text()) << stand_.log();
-      std::this_thread::sleep_for(milliseconds(20));
     }
   }
 
   void check_health() {
     std::string health;
-    EXPECT_TRUE(stand_.wait_until([&] {
+    EXPECT_TRUE(comes_true([&] {
       if (!stand_.runs()) go_on();
       const auto answer = stand_.ask("GET", "/healthz");
       health = answer ? answer->dump() : answer.error().text();
       return answer && (*answer)["status"] == "ok";
     })) << "the trouble does not pass: "
         << health;
-    EXPECT_TRUE(stand_.wait_until([&] { return stand_.processes_of_jobs().empty(); }));
-    EXPECT_TRUE(stand_.wait_until([&] { return stand_.instances().empty(); }))
+    EXPECT_TRUE(comes_true([&] { return stand_.processes_of_jobs().empty(); }));
+    EXPECT_TRUE(comes_true([&] { return stand_.instances().empty(); }))
         << fmt::format("{}", fmt::join(stand_.instances(), " ")) << stand_.log();
   }
 
@@ -250,41 +297,134 @@ std::optional<Fault> only_fault() {
   return Fault{std::string(parts.at(0)), number(1), number(2), static_cast<int>(number(3))};
 }
 
+/// The fault at a position of its kind, of which a run makes `calls` calls. Depends on no other.
+Fault fault_at(std::size_t kind_number, long position, long calls) {
+  const Kind& kind = kinds[kind_number];
+  if (position == 0) return {kind.name, 1, 1, kind.errors.front()};
+  Random random(1'000'000 * (kind_number + 1) + static_cast<std::uint64_t>(position));
+  const auto below = [&](long most) {
+    return static_cast<long>(random.below(static_cast<std::uint64_t>(most)));
+  };
+  // The pause after each start that fails doubles.
+  const long longest = std::string_view(kind.name) == "start" ? 3 : 30;
+  // A fifth of them lasts for a while.
+  return {kind.name, 1 + below(calls), below(5) == 0 ? 2 + below(longest) : 1,
+          kind.errors[static_cast<std::size_t>(below(std::ssize(kind.errors)))]};
+}
+
+/// What the processes that run faults share: the next one, and what came of them.
+struct Tally {
+  std::atomic<long> next = 0, done = 0, failed = 0, ends = 0;
+};
+
+class Workers {
+ public:
+  Workers(std::vector<Fault> faults, long first) : faults_(std::move(faults)), first_(first) {
+    void* const shared =
+        ::mmap(nullptr, sizeof(Tally), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED) throw std::bad_alloc();
+    tally_ = new (shared) Tally;
+  }
+  ~Workers() { ::munmap(tally_, sizeof(Tally)); }
+  Workers(const Workers&) = delete;
+  Workers& operator=(const Workers&) = delete;
+
+  /// Runs them all, `count` at a time. A process ends with the first fault that fails in it, and
+  /// another takes its place.
+  void run(long count) {
+    std::set<pid_t> running;
+    while (true) {
+      while (std::ssize(running) < count && tally_->next < std::ssize(faults_) &&
+             tally_->failed <= most_failures)
+        running.insert(begin());
+      if (running.empty()) return;
+      int status = 0;
+      const pid_t ended = ::waitpid(-1, &status, 0);
+      running.erase(ended);
+      EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) <= 1) << "the test itself crashed";
+    }
+  }
+  [[nodiscard]] const Tally& tally() const { return *tally_; }
+
+ private:
+  static constexpr long most_failures = 20;
+
+  pid_t begin() const {
+    std::fflush(nullptr);
+    const pid_t child = ::fork();
+    if (child != 0) return child;
+    ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+    work();
+    std::fflush(nullptr);
+    ::_exit(testing::Test::HasFailure() ? 1 : 0);
+  }
+
+  void work() const {
+    Injection injection;
+    while (!testing::Test::HasFailure()) {
+      const long i = tally_->next++;
+      if (i >= std::ssize(faults_)) return;
+      const Fault& fault = faults_[static_cast<std::size_t>(i)];
+      injection.run(fault);
+      tally_->ends += injection.ends();
+      if (testing::Test::HasFailure()) {
+        ++tally_->failed;
+        fmt::print("position {}: CLEAVE_FAULT_ONLY={} shows it again\n", first_ + i, fault.text());
+      }
+      if (++tally_->done % 50 == 0)
+        fmt::print("{}: {} of {} done, at position {}\n", fault.kind, tally_->done.load(),
+                   faults_.size(), first_ + i);
+      std::fflush(nullptr);
+    }
+  }
+
+  std::vector<Fault> faults_;
+  long first_;
+  Tally* tally_;
+};
+
 TEST(DaemonInjection, WhateverTheSystemFailsNoJobIsLostAndNoneFailsForIt) {
   if (sanitized) GTEST_SKIP() << "what stands before the system's calls stands before a sanitizer";
-  Injection injection;
-  if (const auto only = only_fault()) return injection.run(*only);
-  injection.run(std::nullopt);
-  const auto counts = injection.counts();
-  const long positions = positions_of_a_kind();
-  Random random(7);
+  if (const auto only = only_fault()) return Injection().run(only);
+  std::map<std::string, long> counts;
+  {
+    Injection injection;
+    injection.run(std::nullopt);
+    counts = injection.counts();
+  }
+  const char* only_kind = std::getenv("CLEAVE_FAULT_KIND");
+  const long last = std::max(positions_of_a_kind(), 1L);
+  const auto first = static_cast<long>(number_asked("CLEAVE_FAULT_FROM", 0));
+  const auto workers = static_cast<long>(number_asked("CLEAVE_FAULT_WORKERS", 2));
   long runs = 0, ends = 0;
-  for (const Kind& kind : kinds) {
-    const long calls = counts.contains(kind.name) ? counts.at(kind.name) : 0;
-    ASSERT_GT(calls, 0) << kind.name;
-    if (positions > 0) fmt::print("{}: {} calls\n", kind.name, calls);
-    std::vector<Fault> faults = {{kind.name, 1, 1, kind.errors.front()}};
-    // The pause after each start that fails doubles.
-    const long longest = kind.name == std::string_view("start") ? 3 : 30;
-    for (long i = 0; i < std::max(positions, 1L); ++i) {
-      const auto below = [&](long most) {
-        return static_cast<long>(random.below(static_cast<std::uint64_t>(most)));
-      };
-      // A fifth of them lasts for a while.
-      faults.push_back({kind.name, 1 + below(calls), below(5) == 0 ? 2 + below(longest) : 1,
-                        kind.errors[static_cast<std::size_t>(below(std::ssize(kind.errors)))]});
-    }
-    for (const Fault& fault : faults) {
-      injection.run(fault);
-      ++runs;
-      ends += injection.ends();
-      if (!testing::Test::HasFailure()) continue;
-      fmt::print("CLEAVE_FAULT_ONLY={} shows it again; of {} runs\n", fault.text(), runs);
-      return;
-    }
+  for (std::size_t kind = 0; kind < kinds.size(); ++kind) {
+    const char* const name = kinds[kind].name;
+    if (only_kind != nullptr && std::string_view(only_kind) != name) continue;
+    const long calls = counts[name];
+    ASSERT_GT(calls, 0) << name;
+    std::vector<Fault> faults;
+    for (long i = first; i <= last; ++i) faults.push_back(fault_at(kind, i, calls));
+    Workers all(std::move(faults), first);
+    all.run(workers);
+    EXPECT_EQ(all.tally().failed, 0) << name << ": each is named above";
+    runs += all.tally().done;
+    ends += all.tally().ends;
+    if (positions_of_a_kind() > 0)
+      fmt::print("{}: {} calls in a run; {} positions, {} of them failed\n", name, calls,
+                 all.tally().done.load(), all.tally().failed.load());
   }
   fmt::print("{} runs of {} jobs, each with a failing call; {} daemons ended with words\n", runs,
              jobs_of_a_run(), ends);
+}
+
+// What the event loop is made of, call by call: it says of little of it that it failed.
+TEST(DaemonInjection, EachDescriptorThatADaemonBeginsWith) {
+  if (sanitized) GTEST_SKIP() << "what stands before the system's calls stands before a sanitizer";
+  std::vector<Fault> faults;
+  for (long first = 1; first <= 16; ++first) faults.push_back({"descriptor", first, 1, EMFILE});
+  Workers all(std::move(faults), 1);
+  all.run(4);
+  EXPECT_EQ(all.tally().failed, 0) << "each is named above";
 }
 
 }  // namespace

@@ -220,6 +220,7 @@ TEST(Service, PurgesEndedJobsOfTheUserWhoAsks) {
   EXPECT_EQ(would["jobs"], 1);
   EXPECT_GE(would["bytes"], 1000);
   EXPECT_EQ(would["dry_run"], true);
+  EXPECT_EQ(would["which"], Json::array({{{"id", 7}, {"name", "one"}}})) << would["which"];
   EXPECT_EQ(kept(), 30U);
   EXPECT_EQ(stand.ask(ada(), "POST", "/v1/jobs/7/purge").json()["bytes"], would["bytes"]);
   EXPECT_EQ(stand.ask(ada(), "GET", "/v1/jobs/7").response->status, 404);
@@ -235,6 +236,7 @@ TEST(Service, PurgesEndedJobsOfTheUserWhoAsks) {
   const Json all = stand.ask(0, "POST", fmt::format("/v1/purge?all=1&user={}", ada())).json();
   EXPECT_EQ(all["jobs"], 28) << "in several pieces";
   EXPECT_EQ(all["left"], 0);
+  EXPECT_EQ(all["which"].size(), 28U);
   EXPECT_EQ(kept(), 1U);
   EXPECT_NE(stand.audit().find("/v1/purge"), std::string::npos);
   EXPECT_NE(stand.audit().find("28 jobs, "), std::string::npos) << stand.audit();

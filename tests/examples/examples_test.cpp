@@ -61,7 +61,7 @@ TEST(Demo, RunsItsBatchAndComparesIt) {
   const auto outcome = shell(demo);
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   for (const char* each : {"job-restarted-early", "early-restart", "static:layout=best",
-                           "The daemon itself", "  http://127.0.0.1:"})
+                           "The daemon itself", "the daemon finds it out", "  http://127.0.0.1:"})
     EXPECT_TRUE(outcome.out.find(each) != std::string::npos) << each << " is not in\n"
                                                              << outcome.out;
   for (const char* each : {"failed", "cancelled", " inf", " nan", "(0.0 s)"})

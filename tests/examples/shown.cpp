@@ -28,6 +28,8 @@ std::vector<std::string> split_outside_quotes(const std::string& line) {
       quote = c;
     } else if (std::string_view("|&;<>#").find(c) != std::string_view::npos) {
       const bool begins_call = c == '|' || c == '&' || c == ';';
+      // Which stream is redirected is no word of the call.
+      if (c == '>' && parts.back().ends_with(" 2")) parts.back().pop_back();
       parts.emplace_back(begins_call ? "" : "(not a call)");
       continue;
     }

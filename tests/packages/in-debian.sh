@@ -29,7 +29,7 @@ enabled_and_not_running() { [ -L /etc/systemd/system/multi-user.target.wants/cle
 
 # A daemon on simulated GPUs, as root with its state in /var/lib/cleave.
 start_daemon() {
-  cleaved --simulate 2xA100-40GB --instant >/tmp/cleaved.log 2>&1 &
+  cleaved --simulate 2xA100-40GB --instant --page 127.0.0.1:8790 >/tmp/cleaved.log 2>&1 &
   daemon=$!
   for _ in $(seq 200); do
     [ ! -S /run/cleave/cleaved.sock ] || return 0
@@ -56,10 +56,45 @@ forecast_loads_the_learner() {
   LD_DEBUG=libs cleave forecast time --train /tmp/measured.csv --group app --whole whole_s --slices slices 2>/tmp/loaded
   grep -q libxgboost /tmp/loaded
 }
-pages() {
-  for page in cleave cleave-submit cleaved cleave-job; do man "$page" | grep -q NAME || return 1; done
+every_command_has_a_page() {
+  cleave man --list | tr ' ' - | xargs man -w >/dev/null || return 1
+  for page in cleave cleave-submit cleave-slurm-prolog cleaved cleaved-check cleave-job; do man "$page" | grep -q NAME || return 1; done
 }
-completion() { bash --norc -c '. /usr/share/bash-completion/completions/cleave && complete -p cleave'; }
+completion() {
+  bash --norc -c '. /usr/share/bash-completion/completions/cleave && complete -p cleave &&
+    COMP_WORDS=(cleave slurm pr) COMP_CWORD=2 && _cleave && test "${COMPREPLY[*]}" = prolog'
+}
+answer_of_page() { # PATH
+  exec 3<>/dev/tcp/127.0.0.1/8790
+  printf 'GET %s HTTP/1.1\r\nHost: 127.0.0.1:8790\r\nConnection: close\r\n\r\n' "$1" >&3
+  tr -d '\0' <&3
+  exec 3<&-
+}
+the_page_is_served() {
+  cleave page --as nobody | grep 'http://127.0.0.1:8790/#token='
+  answer_of_page / | grep -a '<script'
+  answer_of_page /live.js | grep -a '200 OK'
+  answer_of_page /live.css | grep -a '200 OK'
+}
+another_engine_claims() {
+  cleave claim make slurm:1 --profile 1g.5gb --holder 'job 1 of ann' --wait 20
+  cleave claim list | grep 'slurm:1 *held'
+  cleave claim release slurm:1 --wait 20
+}
+slurm_is_set_up() {
+  cleave slurm setup --write /tmp/slurm --nodes 'n[1-2]' --gpus 2xA100-40GB --mode node
+  for hook in prolog epilog task-prolog; do
+    [ -x "/tmp/slurm/$hook" ] && grep -q "^exec /usr/bin/cleave slurm $hook" "/tmp/slurm/$hook" || return 1
+  done
+  grep cleave_submit /tmp/slurm/job_submit.lua && "/tmp/slurm/prolog"
+}
+# What the documentation shows is run in its folder.
+examples_are_there() ( # in a shell of its own, which changes the folder
+  cd /usr/share/doc/cleave
+  cleave place --fleet examples/fleets/one-node.json --profile 3g.20gb | grep 'on GPU n0/0'
+  cleave simulate --fleet 4xA100-40GB --workload data/workloads/lab-day.jsonl | grep jobs
+  [ -s python/cleave_report/__init__.py ] && [ -s /usr/share/cleave/python/cleave_report/loop.py ]
+)
 simulated_node() {
   cleave sim-node create /tmp/node --gpus 1xA100-40GB
   CLEAVE_SIM_NODE=/tmp/node cleave gpus | grep A100
@@ -81,8 +116,12 @@ step "ps loads neither solver nor learner" ps_loads_neither
 step "plan loads the solver" plan_loads_the_solver
 step "forecast loads the learner" forecast_loads_the_learner
 step "a simulated node is made and looked at" simulated_node
-step "man pages are found" pages
-step "bash sources the completion" completion
+step "the daemon serves the live page" the_page_is_served
+step "another engine claims an instance" another_engine_claims
+step "Slurm's files are written" slurm_is_set_up
+step "every command has a man page" every_command_has_a_page
+step "bash completes commands" completion
+step "the documentation's examples run" examples_are_there
 kill "$daemon"
 wait "$daemon" || true
 if [ "${1:-}" != quick ]; then
@@ -94,5 +133,5 @@ mkdir -p /etc/cleave && cleaved --sample-config >/etc/cleave/cleaved.toml
 step "the packages are removed" apt-get remove -y -q cleave cleaved cleave-nvmlsim
 step "configuration and state are kept" kept
 step "the packages are purged" apt-get purge -y -q cleave cleaved cleave-nvmlsim
-rm -rf /tmp/node /tmp/example /tmp/cleaved.log
+rm -rf /tmp/node /tmp/example /tmp/slurm /tmp/cleaved.log
 step "nothing is left of it" no_trace_of_it

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <regex>
 #include <set>
 #include <sstream>
 
@@ -86,7 +87,15 @@ TEST_F(Installed, AllIsThere) {
                            "share/fish/vendor_completions.d/cleave.fish",
                            "share/doc/cleave/docs/service.md",
                            "share/doc/cleave/docs/cleaved.toml",
-                           "share/doc/cleave/SECURITY.md"}) {
+                           "share/doc/cleave/ARCHITECTURE.md",
+                           "share/doc/cleave/SECURITY.md",
+                           "share/doc/cleave/examples/fleets/one-node.json",
+                           "share/doc/cleave/data/workloads/lab-day.jsonl",
+                           "share/doc/cleave/python/cleave_report/__init__.py",
+                           "share/man/man1/cleave-slurm-prolog.1",
+                           "share/man/man1/cleave-claim.1",
+                           "share/cleave/monitoring/cleave.rules.yml",
+                           "share/cleave/python/cleave_report/__init__.py"}) {
     std::error_code failed;
     EXPECT_GT(fs::file_size(below(file), failed), 0U) << file << " is missing or empty";
   }
@@ -98,6 +107,42 @@ TEST_F(Installed, EveryCommandHasAPage) {
     std::ranges::replace(page, ' ', '-');
     EXPECT_TRUE(text_of(below("share/man/man1/" + page + ".1")).starts_with(".TH ")) << page;
   }
+}
+
+/// Links of the documentation lead to files that are installed too.
+TEST_F(Installed, LinksOfTheDocumentationLeadSomewhere) {
+  static const std::regex link(R"(\]\(([^)#\s]+)[^)]*\))");
+  std::size_t links = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(below("share/doc/cleave"))) {
+    if (entry.path().extension() != ".md") continue;
+    const std::string text = text_of(entry.path());
+    for (std::sregex_iterator at(text.begin(), text.end(), link), end; at != end; ++at, ++links) {
+      const std::string file = (*at)[1];
+      EXPECT_TRUE(file.find("://") != std::string::npos ||
+                  fs::exists(entry.path().parent_path() / file))
+          << entry.path() << ": " << file;
+    }
+  }
+  EXPECT_GT(links, 100U);
+}
+
+/// The commands of the documentation name files of the folder it is in.
+TEST_F(Installed, ExamplesOfTheDocumentationRunInItsFolder) {
+  const Outcome said =
+      shell("cd '" + below("share/doc/cleave").string() + "' && " + bin() +
+            "/cleave place --fleet examples/fleets/one-node.json --profile 3g.20gb");
+  EXPECT_EQ(said.exit_code, 0) << said.err;
+}
+
+/// Slurm calls the hooks by the programs that wrote them.
+TEST_F(Installed, HooksOfSlurmCallWhatIsInstalled) {
+  const Outcome wrote = shell(bin() + "/cleave slurm setup --write '" + path("slurm") +
+                              "' --nodes n1 --gpus 2xA100-40GB");
+  ASSERT_EQ(wrote.exit_code, 0) << wrote.err;
+  EXPECT_NE(text_of(path("slurm/prolog")).find("exec " + bin() + "/cleave slurm prolog"),
+            std::string::npos);
+  // In no job of Slurm's, it leaves all as it is.
+  EXPECT_EQ(shell("'" + path("slurm/prolog") + "'").exit_code, 0);
 }
 
 TEST_F(Installed, NothingNamesTheFolderWhereItWasBuilt) {

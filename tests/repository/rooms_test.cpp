@@ -30,6 +30,8 @@ constexpr Room house[] = {
     {"placement", "base model graph", ""},
     {"planner", "base model graph physics placement", "coin/"},
     {"engine", "base model graph physics forecast placement planner", ""},
+    {"slurm", "base model graph physics forecast placement planner engine", ""},
+    {"kube", "base model graph placement", ""},
     // Nothing above this line touches the world.
     {"device", "base model", ""},
     {"nvmlsim", "base model graph physics", ""},
@@ -46,8 +48,11 @@ constexpr Room house[] = {
      "base model graph physics forecast placement planner engine device runner "
      "nvmlsim/sim_node.hpp",
      ""},
-    {"api", "base model", "boost/beast boost/asio"},  // Beast's own faces speak of Asio
+    {"api", "base model", "boost/beast boost/asio"},         // Beast's own faces speak of Asio
+    {"kubeapi", "base", "boost/beast boost/asio openssl/"},  // OpenSSL itself in tests alone
     {"manual", "base", "CLI/"},
+    {"kubenode", "base model kube kubeapi api runner nvmlsim/sim_node.hpp", ""},
+    {"kubelet", "base model kube kubeapi kubenode api manual", "grpcpp/ kubelet_protocol/"},
     {"daemon",
      "base model graph physics forecast placement planner engine device runner control api "
      "manual nvmlsim/sim_node.hpp nvmlsim/sim_holders.hpp",
@@ -55,11 +60,11 @@ constexpr Room house[] = {
     {"cli",
      "base model graph physics forecast placement planner engine device nvmlsim/sim_node.hpp "
      "nvmlsim/sim_host.hpp nvmlsim/host_writer.hpp certify simulate report runner control api "
-     "manual cudatrace",
+     "manual cudatrace slurm",
      ""},
     {"study",
      "base model graph physics forecast placement planner engine device nvmlsim/sim_node.hpp "
-     "simulate runner control api cli",
+     "simulate runner control api cli slurm",
      "coin/"},
 };
 

@@ -1,0 +1,21 @@
+// What sacct prints.
+
+#include "slurm/slurm_accounts.hpp"
+#include "fuzz.hpp"
+
+namespace cleave::fuzz {
+namespace {
+
+int read_input(const std::string& text) {
+  const AccountedJobs read = parse_sacct(text);
+  for (const AccountedJob& job : read.jobs)
+    require(job.number > 0 && job.instances > 0, "a job has a number and an instance");
+  return counted(!read.jobs.empty());
+}
+
+}  // namespace
+}  // namespace cleave::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  return cleave::fuzz::read_input(cleave::fuzz::text_of(data, size));
+}
