@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds Cleave and runs every test: the release build, then the address and undefined-behaviour
 # sanitizers, then the thread sanitizer on the tests that start threads. Builds what ./demo.sh builds,
-# too, and clang-tidy reads the files of the change.
+# too, and compiles the files of the change each by itself; clang-tidy reads them.
 #
 #   ./test.sh            all of it: 20 to 35 minutes on two cores
 #   ./test.sh --quick    the release build only
@@ -140,7 +140,17 @@ run_quick_build() {
   fi
 }
 
-# Reads the sources of the change with clang-tidy: one test more, or one skipped where it cannot run.
+# Every source by itself, with assertions.
+run_debug_build() {
+  local seconds=$SECONDS
+  if tools/build.sh build/long-debug.log debug -DBUILD_TESTING=ON; then
+    passed=$((passed + 1)) && echo "Built each source by itself in $((SECONDS - seconds)) s"
+  else
+    failed=$((failed + 1)) && echo "FAILED (each source by itself)"
+  fi
+}
+
+# Reads the sources of the change, each by itself, with g++ and clang-tidy: one test more, or one skipped where it cannot run.
 run_tidy() {
   local log=build/tidy.log status=0 seconds=$SECONDS
   echo "Reading the change with clang-tidy ..."
@@ -216,6 +226,7 @@ run_tests release
 [ "$quick" = yes ] || run_quick_build
 run_tidy
 if [ "$long" = yes ]; then
+  run_debug_build
   run_long laws_test 'Scheduler/Hosts.*' CLEAVE_HOST_EVENTS=120000
   run_long laws_test '-*dyna*:*racle*' CLEAVE_LAW_EVENTS=10000000 CLEAVE_REBUILD_EVENTS=1000000 CLEAVE_LONG=1
   run_long laws_test '*dyna*:*racle*' CLEAVE_LAW_EVENTS=1000000
