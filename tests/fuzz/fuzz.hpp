@@ -1,6 +1,7 @@
 #pragma once
-// What fuzz targets share. Each file of targets/ defines LLVMFuzzerTestOneInput, the function that
-// libFuzzer calls; without clang, fuzz_test.cpp calls them all.
+// What fuzz targets share. Each file of targets/ reads bytes in a namespace of its own,
+// NAME_target, by read_input(text), and ends with CLEAVE_FUZZ_TARGET: the function that libFuzzer
+// calls; without clang, fuzz_test.cpp calls them all.
 
 #include <cstdint>
 #include <cstdlib>
@@ -50,8 +51,27 @@ inline int counted(bool accepted) {
   return 0;
 }
 
+/// The same where a target judges by itself.
+inline int answered(int answer) {
+  return answer;
+}
+
 inline std::string text_of(const std::uint8_t* data, std::size_t size) {
   return {reinterpret_cast<const char*>(data), size};
 }
 
 }  // namespace cleave::fuzz
+
+#ifdef CLEAVE_LIBFUZZER
+#define CLEAVE_FUZZ_ENTRY(name) LLVMFuzzerTestOneInput
+#else
+#define CLEAVE_FUZZ_ENTRY(name) fuzz_##name
+#endif
+
+/// The entry of the target NAME; `judge` is one of the functions above and takes what read_input
+/// answers.
+#define CLEAVE_FUZZ_TARGET(name, judge)                                                \
+  extern "C" int CLEAVE_FUZZ_ENTRY(name)(const std::uint8_t* data, std::size_t size) { \
+    return cleave::fuzz::judge(                                                        \
+        cleave::fuzz::name##_target::read_input(cleave::fuzz::text_of(data, size)));   \
+  }

@@ -24,10 +24,10 @@
 #include "base/text.hpp"
 #include "fuzz.hpp"
 
-#define CLEAVE_FUZZ_TARGET(name) \
+#define CLEAVE_FUZZ_NAME(name) \
   extern "C" int fuzz_##name(const std::uint8_t* data, std::size_t size);
 #include "fuzz_targets.inc"
-#undef CLEAVE_FUZZ_TARGET
+#undef CLEAVE_FUZZ_NAME
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/common_interface_defs.h>
@@ -45,9 +45,9 @@ struct Target {
   int (*run)(const std::uint8_t*, std::size_t);
 };
 constexpr Target targets[] = {
-#define CLEAVE_FUZZ_TARGET(name) {#name, fuzz_##name},
+#define CLEAVE_FUZZ_NAME(name) {#name, fuzz_##name},
 #include "fuzz_targets.inc"
-#undef CLEAVE_FUZZ_TARGET
+#undef CLEAVE_FUZZ_NAME
 };
 
 std::int64_t number_of_environment(const char* name, std::int64_t otherwise) {

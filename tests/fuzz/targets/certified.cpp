@@ -5,7 +5,7 @@
 #include "certify/report.hpp"
 #include "fuzz.hpp"
 
-namespace cleave::fuzz {
+namespace cleave::fuzz::certified_target {
 namespace {
 
 int read_input(const std::string& text) {
@@ -22,8 +22,6 @@ int read_input(const std::string& text) {
 }
 
 }  // namespace
-}  // namespace cleave::fuzz
+}  // namespace cleave::fuzz::certified_target
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  return cleave::fuzz::read_input(cleave::fuzz::text_of(data, size));
-}
+CLEAVE_FUZZ_TARGET(certified, answered)

@@ -3,7 +3,7 @@
 #include "model/compaction_rules.hpp"
 #include "fuzz.hpp"
 
-namespace cleave::fuzz {
+namespace cleave::fuzz::compaction_rules_target {
 namespace {
 
 /// What was read is written such that it is read again.
@@ -16,8 +16,6 @@ bool read_input(const std::string& given) {
 }
 
 }  // namespace
-}  // namespace cleave::fuzz
+}  // namespace cleave::fuzz::compaction_rules_target
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  return cleave::fuzz::counted(cleave::fuzz::read_input(cleave::fuzz::text_of(data, size)));
-}
+CLEAVE_FUZZ_TARGET(compaction_rules, counted)

@@ -3,7 +3,7 @@
 #include "fuzz.hpp"
 #include "model/container_image.hpp"
 
-namespace cleave::fuzz {
+namespace cleave::fuzz::container_mount_target {
 namespace {
 
 bool read_input(const std::string& text) {
@@ -17,8 +17,6 @@ bool read_input(const std::string& text) {
 }
 
 }  // namespace
-}  // namespace cleave::fuzz
+}  // namespace cleave::fuzz::container_mount_target
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  return cleave::fuzz::counted(cleave::fuzz::read_input(cleave::fuzz::text_of(data, size)));
-}
+CLEAVE_FUZZ_TARGET(container_mount, counted)

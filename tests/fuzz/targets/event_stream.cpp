@@ -3,7 +3,7 @@
 #include "api/event_stream.hpp"
 #include "fuzz.hpp"
 
-namespace cleave::fuzz {
+namespace cleave::fuzz::event_stream_target {
 namespace {
 
 bool read_input(const std::string& text) {
@@ -19,8 +19,6 @@ bool read_input(const std::string& text) {
 }
 
 }  // namespace
-}  // namespace cleave::fuzz
+}  // namespace cleave::fuzz::event_stream_target
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  return cleave::fuzz::counted(cleave::fuzz::read_input(cleave::fuzz::text_of(data, size)));
-}
+CLEAVE_FUZZ_TARGET(event_stream, counted)

@@ -4,7 +4,7 @@
 #include "fuzz.hpp"
 #include "model/fleet_file.hpp"
 
-namespace cleave::fuzz {
+namespace cleave::fuzz::fleet_in_short_target {
 namespace {
 
 /// A count of millions is allowed but slow to build: those are left to the benchmarks.
@@ -21,8 +21,6 @@ std::optional<Error> read_input(const std::string& text) {
 }
 
 }  // namespace
-}  // namespace cleave::fuzz
+}  // namespace cleave::fuzz::fleet_in_short_target
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  return cleave::fuzz::judged(cleave::fuzz::read_input(cleave::fuzz::text_of(data, size)));
-}
+CLEAVE_FUZZ_TARGET(fleet_in_short, judged)

@@ -5,7 +5,7 @@
 #include "planner/given_goal.hpp"
 #include "planner/planner.hpp"
 
-namespace cleave::fuzz {
+namespace cleave::fuzz::goal_file_target {
 namespace {
 
 /// Two GPUs with work that moves.
@@ -35,8 +35,6 @@ std::optional<Error> read_input(const std::string& text) {
 }
 
 }  // namespace
-}  // namespace cleave::fuzz
+}  // namespace cleave::fuzz::goal_file_target
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  return cleave::fuzz::judged(cleave::fuzz::read_input(cleave::fuzz::text_of(data, size)));
-}
+CLEAVE_FUZZ_TARGET(goal_file, judged)

@@ -4,7 +4,7 @@
 
 #include "fuzz.hpp"
 
-namespace cleave::fuzz {
+namespace cleave::fuzz::gpu_samples_target {
 namespace {
 
 std::optional<Error> read_input(const std::string& text) {
@@ -23,8 +23,6 @@ std::optional<Error> read_input(const std::string& text) {
 }
 
 }  // namespace
-}  // namespace cleave::fuzz
+}  // namespace cleave::fuzz::gpu_samples_target
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  return cleave::fuzz::judged(cleave::fuzz::read_input(cleave::fuzz::text_of(data, size)));
-}
+CLEAVE_FUZZ_TARGET(gpu_samples, judged)

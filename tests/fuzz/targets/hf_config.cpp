@@ -4,7 +4,7 @@
 #include "accepted_input.hpp"
 #include "fuzz.hpp"
 
-namespace cleave::fuzz {
+namespace cleave::fuzz::hf_config_target {
 namespace {
 
 std::optional<Error> read_input(const std::string& text) {
@@ -14,8 +14,6 @@ std::optional<Error> read_input(const std::string& text) {
 }
 
 }  // namespace
-}  // namespace cleave::fuzz
+}  // namespace cleave::fuzz::hf_config_target
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  return cleave::fuzz::judged(cleave::fuzz::read_input(cleave::fuzz::text_of(data, size)));
-}
+CLEAVE_FUZZ_TARGET(hf_config, judged)

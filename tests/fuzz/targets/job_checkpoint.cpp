@@ -8,7 +8,7 @@
 #include "fuzz.hpp"
 #include "runner/descriptor.hpp"
 
-namespace cleave::fuzz {
+namespace cleave::fuzz::job_checkpoint_target {
 namespace {
 
 constexpr std::int64_t iterations = 1000;
@@ -22,8 +22,6 @@ bool read_input(const std::string& text) {
 }
 
 }  // namespace
-}  // namespace cleave::fuzz
+}  // namespace cleave::fuzz::job_checkpoint_target
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  return cleave::fuzz::counted(cleave::fuzz::read_input(cleave::fuzz::text_of(data, size)));
-}
+CLEAVE_FUZZ_TARGET(job_checkpoint, counted)

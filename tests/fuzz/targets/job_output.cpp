@@ -3,7 +3,7 @@
 #include "fuzz.hpp"
 #include "runner/reports/out_of_memory_text.hpp"
 
-namespace cleave::fuzz {
+namespace cleave::fuzz::job_output_target {
 namespace {
 
 bool read_input(const std::string& text) {
@@ -13,8 +13,6 @@ bool read_input(const std::string& text) {
 }
 
 }  // namespace
-}  // namespace cleave::fuzz
+}  // namespace cleave::fuzz::job_output_target
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  return cleave::fuzz::counted(cleave::fuzz::read_input(cleave::fuzz::text_of(data, size)));
-}
+CLEAVE_FUZZ_TARGET(job_output, counted)

@@ -3,7 +3,7 @@
 #include "fuzz.hpp"
 #include "runner/job_speed_text.hpp"
 
-namespace cleave::fuzz {
+namespace cleave::fuzz::job_speeds_target {
 namespace {
 
 std::optional<Error> read_input(const std::string& text) {
@@ -11,8 +11,6 @@ std::optional<Error> read_input(const std::string& text) {
 }
 
 }  // namespace
-}  // namespace cleave::fuzz
+}  // namespace cleave::fuzz::job_speeds_target
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  return cleave::fuzz::judged(cleave::fuzz::read_input(cleave::fuzz::text_of(data, size)));
-}
+CLEAVE_FUZZ_TARGET(job_speeds, judged)

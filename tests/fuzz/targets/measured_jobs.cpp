@@ -3,7 +3,7 @@
 #include "forecast/time/measured_jobs.hpp"
 #include "fuzz.hpp"
 
-namespace cleave::fuzz {
+namespace cleave::fuzz::measured_jobs_target {
 namespace {
 
 std::optional<Error> read_input(const std::string& text) {
@@ -13,8 +13,6 @@ std::optional<Error> read_input(const std::string& text) {
 }
 
 }  // namespace
-}  // namespace cleave::fuzz
+}  // namespace cleave::fuzz::measured_jobs_target
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  return cleave::fuzz::judged(cleave::fuzz::read_input(cleave::fuzz::text_of(data, size)));
-}
+CLEAVE_FUZZ_TARGET(measured_jobs, judged)

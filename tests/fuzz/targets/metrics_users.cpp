@@ -3,7 +3,7 @@
 #include "daemon/metrics/metrics_access.hpp"
 #include "fuzz.hpp"
 
-namespace cleave::fuzz {
+namespace cleave::fuzz::metrics_users_target {
 namespace {
 
 bool read_input(const std::string& text) {
@@ -16,8 +16,6 @@ bool read_input(const std::string& text) {
 }
 
 }  // namespace
-}  // namespace cleave::fuzz
+}  // namespace cleave::fuzz::metrics_users_target
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  return cleave::fuzz::counted(cleave::fuzz::read_input(cleave::fuzz::text_of(data, size)));
-}
+CLEAVE_FUZZ_TARGET(metrics_users, counted)

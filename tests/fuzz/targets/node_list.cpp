@@ -5,7 +5,7 @@
 #include "fuzz.hpp"
 #include "model/fleet_file.hpp"
 
-namespace cleave::fuzz {
+namespace cleave::fuzz::node_list_target {
 namespace {
 
 std::optional<Error> read_input(const std::string& text) {
@@ -16,8 +16,6 @@ std::optional<Error> read_input(const std::string& text) {
 }
 
 }  // namespace
-}  // namespace cleave::fuzz
+}  // namespace cleave::fuzz::node_list_target
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  return cleave::fuzz::judged(cleave::fuzz::read_input(cleave::fuzz::text_of(data, size)));
-}
+CLEAVE_FUZZ_TARGET(node_list, judged)

@@ -3,7 +3,7 @@
 #include "fuzz.hpp"
 #include "model/smi_node.hpp"
 
-namespace cleave::fuzz {
+namespace cleave::fuzz::nvidia_smi_target {
 namespace {
 
 /// Of one GPU model.
@@ -31,8 +31,6 @@ std::optional<Error> read_input(const std::string& text) {
 }
 
 }  // namespace
-}  // namespace cleave::fuzz
+}  // namespace cleave::fuzz::nvidia_smi_target
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  return cleave::fuzz::judged(cleave::fuzz::read_input(cleave::fuzz::text_of(data, size)));
-}
+CLEAVE_FUZZ_TARGET(nvidia_smi, judged)

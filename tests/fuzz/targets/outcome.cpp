@@ -3,7 +3,7 @@
 #include "fuzz.hpp"
 #include "runner/process_outcome.hpp"
 
-namespace cleave::fuzz {
+namespace cleave::fuzz::outcome_target {
 namespace {
 
 bool read_input(const std::string& text) {
@@ -14,8 +14,6 @@ bool read_input(const std::string& text) {
 }
 
 }  // namespace
-}  // namespace cleave::fuzz
+}  // namespace cleave::fuzz::outcome_target
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  return cleave::fuzz::counted(cleave::fuzz::read_input(cleave::fuzz::text_of(data, size)));
-}
+CLEAVE_FUZZ_TARGET(outcome, counted)

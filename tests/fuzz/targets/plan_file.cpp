@@ -6,7 +6,7 @@
 #include "planner/plan_text.hpp"
 #include "planner/planner.hpp"
 
-namespace cleave::fuzz {
+namespace cleave::fuzz::plan_file_target {
 namespace {
 
 /// Two GPUs with work that moves.
@@ -34,8 +34,6 @@ std::optional<Error> read_input(const std::string& text) {
 }
 
 }  // namespace
-}  // namespace cleave::fuzz
+}  // namespace cleave::fuzz::plan_file_target
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  return cleave::fuzz::judged(cleave::fuzz::read_input(cleave::fuzz::text_of(data, size)));
-}
+CLEAVE_FUZZ_TARGET(plan_file, judged)

@@ -3,7 +3,7 @@
 #include "device/recording_format.hpp"
 #include "fuzz.hpp"
 
-namespace cleave::fuzz {
+namespace cleave::fuzz::recording_target {
 namespace {
 
 bool read_input(const std::string& text) {
@@ -11,8 +11,6 @@ bool read_input(const std::string& text) {
 }
 
 }  // namespace
-}  // namespace cleave::fuzz
+}  // namespace cleave::fuzz::recording_target
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  return cleave::fuzz::counted(cleave::fuzz::read_input(cleave::fuzz::text_of(data, size)));
-}
+CLEAVE_FUZZ_TARGET(recording, counted)

@@ -3,7 +3,7 @@
 #include "slurm/slurm_accounts.hpp"
 #include "fuzz.hpp"
 
-namespace cleave::fuzz {
+namespace cleave::fuzz::slurm_accounts_target {
 namespace {
 
 int read_input(const std::string& text) {
@@ -14,8 +14,6 @@ int read_input(const std::string& text) {
 }
 
 }  // namespace
-}  // namespace cleave::fuzz
+}  // namespace cleave::fuzz::slurm_accounts_target
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  return cleave::fuzz::read_input(cleave::fuzz::text_of(data, size));
-}
+CLEAVE_FUZZ_TARGET(slurm_accounts, answered)

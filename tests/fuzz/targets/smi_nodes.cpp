@@ -6,7 +6,7 @@
 
 #include "fuzz.hpp"
 
-namespace cleave::fuzz {
+namespace cleave::fuzz::smi_nodes_target {
 namespace {
 
 std::optional<Error> read_input(const std::string& text) {
@@ -22,8 +22,6 @@ std::optional<Error> read_input(const std::string& text) {
 }
 
 }  // namespace
-}  // namespace cleave::fuzz
+}  // namespace cleave::fuzz::smi_nodes_target
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  return cleave::fuzz::judged(cleave::fuzz::read_input(cleave::fuzz::text_of(data, size)));
-}
+CLEAVE_FUZZ_TARGET(smi_nodes, judged)

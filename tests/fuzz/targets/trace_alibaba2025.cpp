@@ -4,7 +4,7 @@
 #include "fuzz.hpp"
 #include "simulate/traces/alibaba2025.hpp"
 
-namespace cleave::fuzz {
+namespace cleave::fuzz::trace_alibaba2025_target {
 namespace {
 
 std::optional<Error> read_input(const std::string& text) {
@@ -12,8 +12,6 @@ std::optional<Error> read_input(const std::string& text) {
 }
 
 }  // namespace
-}  // namespace cleave::fuzz
+}  // namespace cleave::fuzz::trace_alibaba2025_target
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  return cleave::fuzz::judged(cleave::fuzz::read_input(cleave::fuzz::text_of(data, size)));
-}
+CLEAVE_FUZZ_TARGET(trace_alibaba2025, judged)

@@ -4,7 +4,7 @@
 #include "fuzz.hpp"
 #include "simulate/traces/miso_trace.hpp"
 
-namespace cleave::fuzz {
+namespace cleave::fuzz::trace_miso_target {
 namespace {
 
 std::optional<Error> read_input(const std::string& text) {
@@ -12,8 +12,6 @@ std::optional<Error> read_input(const std::string& text) {
 }
 
 }  // namespace
-}  // namespace cleave::fuzz
+}  // namespace cleave::fuzz::trace_miso_target
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  return cleave::fuzz::judged(cleave::fuzz::read_input(cleave::fuzz::text_of(data, size)));
-}
+CLEAVE_FUZZ_TARGET(trace_miso, judged)

@@ -3,7 +3,7 @@
 #include "api/usage_documents.hpp"
 #include "fuzz.hpp"
 
-namespace cleave::fuzz {
+namespace cleave::fuzz::usage_question_target {
 namespace {
 
 bool read_input(const std::string& text) {
@@ -19,8 +19,6 @@ bool read_input(const std::string& text) {
 }
 
 }  // namespace
-}  // namespace cleave::fuzz
+}  // namespace cleave::fuzz::usage_question_target
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  return cleave::fuzz::counted(cleave::fuzz::read_input(cleave::fuzz::text_of(data, size)));
-}
+CLEAVE_FUZZ_TARGET(usage_question, counted)
