@@ -218,7 +218,7 @@ TEST(KubeController, WithoutTheApiServerOrTheLeaseNobodyGoes) {
   EXPECT_TRUE(stand.api.evicted.empty());
 }
 
-TEST(KubeController, WhoTakesOverKnowsWhoWent) {
+TEST(KubeController, TheNextOneKnowsWhichOwnersPodsWent) {
   OneInTheWay stand;
   stand.rounds(5);
   ASSERT_EQ(stand.api.evicted.size(), 1U);
