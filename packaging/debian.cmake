@@ -15,6 +15,9 @@ set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_CURRENT_SOURCE_DIR}/debian/finish.cmake)
 set(CPACK_CLEAVE_PACKAGING ${CMAKE_CURRENT_SOURCE_DIR}/debian)
 
 set(CPACK_COMPONENTS_ALL client daemon nvmlsim development)
+if(CLEAVE_KUBE)
+  list(APPEND CPACK_COMPONENTS_ALL kube)
+endif()
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_RELEASE 1)
@@ -47,6 +50,16 @@ set(CPACK_COMPONENT_DAEMON_DESCRIPTION "Daemon that runs jobs on NVIDIA MIG inst
  The daemon takes jobs, makes the GPU instances that they need, and runs them
  there as the users who submitted them. It manages only GPUs that are named in
  /etc/cleave/cleaved.toml, and is not started before that file is there.")
+
+set(CPACK_DEBIAN_KUBE_PACKAGE_NAME cleave-kube)
+set(CPACK_DEBIAN_KUBE_PACKAGE_SECTION admin)
+set(CPACK_DEBIAN_KUBE_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_KUBE_PACKAGE_SUGGESTS "cleaved ${same}, cleave ${same}")
+set(CPACK_COMPONENT_KUBE_DESCRIPTION "NVIDIA MIG instances for the pods of a Kubernetes cluster
+ A driver of dynamic resource allocation, whose order of devices is Cleave's
+ placement, and a controller that makes room by evictions within disruption
+ budgets. This is what the image of its containers holds; manifests and a
+ Dockerfile are in /usr/share/cleave/kubernetes.")
 
 set(CPACK_DEBIAN_NVMLSIM_PACKAGE_NAME cleave-nvmlsim)
 set(CPACK_DEBIAN_NVMLSIM_PACKAGE_SECTION devel)

@@ -1,4 +1,4 @@
-# For written_client.cmake and written_daemon.cmake: where they write, and how. What they print comes from the programs of
+# For written_client.cmake, written_daemon.cmake and written_kube.cmake: where they write, and how. What they print comes from the programs of
 # the build.
 
 set(root "$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}")

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Makes the Debian packages of Cleave in build/release/packages: cleave, cleaved, cleave-nvmlsim, libcleave-dev.
+# Makes the Debian packages of Cleave in build/release/packages: cleave, cleaved, cleave-kube, cleave-nvmlsim,
+# libcleave-dev.
 #
 #   tools/package.sh            builds what belongs into them first
 #   tools/package.sh --no-build takes the programs of the last build
@@ -12,7 +13,7 @@ case "${1:-}" in
   "") build=yes ;;
   --no-build) build=no ;;
   *)
-    sed -n '2,7s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
+    sed -n '2,8s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" >&2
     exit 2
     ;;
 esac

@@ -1,6 +1,10 @@
 # What Debian's policy asks of each package beside what is installed; CPack runs this on the folders that it packs.
 
 set(packages client:cleave daemon:cleaved nvmlsim:cleave-nvmlsim development:libcleave-dev)
+list(FIND CPACK_COMPONENTS_ALL kube has_kube)
+if(NOT has_kube EQUAL -1)
+  list(APPEND packages kube:cleave-kube)
+endif()
 string(TIMESTAMP now "%a, %d %b %Y %H:%M:%S +0000" UTC)  # of SOURCE_DATE_EPOCH, where that is set
 
 function(compress file)

@@ -95,6 +95,33 @@ bool same_taints(const Json& theirs, const Json& ours) {
   return true;
 }
 
+void write_notes(Json& slice, std::span<const KubeGpu> gpus) {
+  std::string taken, closed;
+  const auto add = [](std::string& words, const std::string& word) {
+    words += (words.empty() ? "" : " ") + word;
+  };
+  for (const KubeGpu& gpu : gpus) {
+    for (const PlacementId placement : gpu.taken) add(taken, device_name(gpu, placement));
+    if (!gpu.usable) add(closed, gpu_label(gpu.uuid));
+  }
+  for (const auto& [note, words] : {std::pair(taken_note, taken), std::pair(closed_note, closed)})
+    if (!words.empty()) slice["metadata"]["annotations"][note] = words;
+}
+
+std::string note_of(const Json& slice, const char* note) {
+  const auto metadata = slice.find("metadata");
+  if (metadata == slice.end() || !metadata->is_object()) return {};
+  const auto notes = metadata->find("annotations");
+  if (notes == metadata->end() || !notes->is_object()) return {};
+  const auto found = notes->find(note);
+  return found == notes->end() || !found->is_string() ? std::string() : found->get<std::string>();
+}
+
+bool same_notes(const Json& theirs, const Json& ours) {
+  return note_of(theirs, taken_note) == note_of(ours, taken_note) &&
+         note_of(theirs, closed_note) == note_of(ours, closed_note);
+}
+
 }  // namespace
 
 std::string counters_slice_name(std::string_view node) {
@@ -116,6 +143,7 @@ Json counters_slice(const KubePool& pool, std::span<const KubeGpu> gpus) {
 Json devices_slice(const KubePool& pool, std::span<const KubeGpu> gpus,
                    std::span<const KubeDevice> devices, const KubeDevices& refused) {
   Json slice = slice_json(pool, devices_slice_name(pool.node));
+  write_notes(slice, gpus);
   Json& list = slice["spec"]["devices"] = Json::array();
   for (const KubeDevice& device : devices)
     list.push_back(device_json(gpus[device.gpu], device.placement,
@@ -140,7 +168,15 @@ bool says_the_same(const Json& theirs, const Json& ours) {
   const auto spec = theirs.find("spec");
   if (spec == theirs.end()) return false;
   const Json& our_spec = ours.at("spec");
-  return includes(*spec, our_spec) && same_taints(*spec, our_spec);
+  return includes(*spec, our_spec) && same_taints(*spec, our_spec) && same_notes(theirs, ours);
+}
+
+KubeDevices held_for(std::span<const KubeGpu> gpus, const KubeDevice& kept) {
+  KubeDevices held;
+  const Geometry& geometry = gpus[kept.gpu].geometry;
+  for (const PlacementId placement : geometry.blocked(PlacementSet::of(kept.placement)))
+    if (placement != kept.placement) held.insert({kept.gpu, placement});
+  return held;
 }
 
 }  // namespace cleave

@@ -38,6 +38,16 @@ struct KubePool {
 /// Whether the API server's slice says what ours does; it adds fields of its own.
 [[nodiscard]] bool says_the_same(const Json& theirs, const Json& ours);
 
+/// Annotations of the slice of devices, for the controller: the devices in whose place others than
+/// Kubernetes are, and the GPUs that take nothing now, each a list with spaces. A driver that has
+/// none of these writes none.
+inline constexpr const char *taken_note = "cleave.gpu/taken-by-others",
+                            *closed_note = "cleave.gpu/closed-gpus";
+
+/// Published devices that share slices with `kept` and are not it: while room is kept for a pod,
+/// nobody else is to have any of it.
+[[nodiscard]] KubeDevices held_for(std::span<const KubeGpu> gpus, const KubeDevice& kept);
+
 /// The taint of devices that cannot be had now.
 inline constexpr std::string_view refused_taint = "cleave.gpu/unavailable";
 

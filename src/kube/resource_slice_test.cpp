@@ -268,5 +268,22 @@ TEST(ResourceSlice, IsKnownAgain) {
   EXPECT_FALSE(says_the_same(theirs, ours));
 }
 
+TEST(ResourceSlice, NotesSayWhatOthersHaveAndCountAsADifference) {
+  auto gpus = gpus_of("A100-40GB", 2);
+  const KubeDevice device{0, *gpus[0].geometry.find("1g.5gb", 0)};
+  const std::vector<KubeDevice> devices{device};
+  const Json plain = devices_slice({"n", "", 1}, gpus, devices, {});
+  EXPECT_FALSE(plain["metadata"].contains("annotations"));
+  gpus[0].taken.insert(*gpus[0].geometry.find("1g.5gb", 3));
+  gpus[1].usable = false;
+  const Json noted = devices_slice({"n", "", 1}, gpus, devices, {});
+  EXPECT_EQ(noted["metadata"]["annotations"][taken_note],
+            device_name(gpus[0], *gpus[0].geometry.find("1g.5gb", 3)));
+  EXPECT_EQ(noted["metadata"]["annotations"][closed_note], gpu_label(gpus[1].uuid));
+  EXPECT_TRUE(says_the_same(noted, noted));
+  EXPECT_FALSE(says_the_same(plain, noted));
+  EXPECT_FALSE(says_the_same(noted, plain));
+}
+
 }  // namespace
 }  // namespace cleave

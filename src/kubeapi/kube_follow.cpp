@@ -34,7 +34,7 @@ class Follower {
 
  private:
   Next list() {
-    auto all = list_all(rest_, what_.target, what_.query);
+    auto all = list_all(rest_, what_.target, what_.query, what_.trim);
     if (!all) return troubled(all.error().text(), Next::list_anew);
     version_ = all->version;
     pause_ = what_.shortest_pause;
@@ -94,7 +94,8 @@ class Follower {
 
 }  // namespace
 
-Result<KubeList> list_all(KubeRest& rest, const std::string& target, const std::string& query) {
+Result<KubeList> list_all(KubeRest& rest, const std::string& target, const std::string& query,
+                          const std::function<void(Json&)>& trim) {
   KubeList list;
   std::string next;
   while (true) {
@@ -108,11 +109,14 @@ Result<KubeList> list_all(KubeRest& rest, const std::string& target, const std::
       next.clear();
       continue;
     }
-    const auto items = answer->body.is_object() ? answer->body.find("items") : answer->body.end();
+    auto items = answer->body.is_object() ? answer->body.find("items") : answer->body.end();
     if (!answer->fine() || items == answer->body.end() || !items->is_array())
       return fail(ErrorKind::infeasible, target,
                   fmt::format("the API server does not list them: {}", answer->message()));
-    for (const Json& each : *items) list.items.push_back(each);
+    for (Json& each : *items) {
+      if (trim) trim(each);
+      list.items.push_back(std::move(each));
+    }
     list.version = text_at(answer->body, "metadata", "resourceVersion");
     next = text_at(answer->body, "metadata", "continue");
     if (next.empty()) return list;

@@ -27,6 +27,8 @@ struct KubeListener {
 struct KubeFollowing {
   std::string target;  // "/api/v1/pods"
   std::string query;   // "fieldSelector=..."; may be empty
+  /// Takes away what the listener does not read, as soon as an object is there; may be empty.
+  std::function<void(Json&)> trim;
   std::chrono::milliseconds shortest_pause{100}, longest_pause{10'000};
   std::function<bool()> stop;
 };
@@ -37,7 +39,8 @@ struct KubeList {
   std::string version;  // from which to watch on
 };
 [[nodiscard]] Result<KubeList> list_all(KubeRest& rest, const std::string& target,
-                                        const std::string& query);
+                                        const std::string& query,
+                                        const std::function<void(Json&)>& trim = {});
 
 /// Until `stop`.
 void follow(KubeRest& rest, const KubeFollowing& what, const KubeListener& listener);

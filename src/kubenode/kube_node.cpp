@@ -96,6 +96,27 @@ KubeListener KubeNode::slice_listener() {
           [this](const std::string& what) { say_("slices: " + what); }};
 }
 
+KubeListener KubeNode::notes_listener() {
+  const auto take = [this](const Json* notes) {
+    std::vector<KeptRoom> kept;
+    if (notes != nullptr) kept = read_kept_room(*notes);
+    std::erase_if(kept, [&](const KeptRoom& each) { return each.node != settings_.node; });
+    const std::lock_guard lock(mutex_);
+    if (kept == kept_) return;
+    kept_ = std::move(kept);
+    dirty_ = true;
+    changed_.notify_all();
+  };
+  return {[take](const std::vector<Json>& all) {
+            const auto notes = std::ranges::find(all, notes_name, name_of);
+            take(notes == all.end() ? nullptr : &*notes);
+          },
+          [take](const Json& object, bool gone) {
+            if (name_of(object) == notes_name) take(gone ? nullptr : &object);
+          },
+          [this](const std::string& what) { say_("kept places: " + what); }};
+}
+
 // Reading.
 
 std::vector<KubeGpu> KubeNode::gpus() const {
@@ -259,6 +280,16 @@ KubeDevices KubeNode::taints() {
   return tainted;
 }
 
+/// What shares slices with a place that is kept.
+KubeDevices KubeNode::kept_back() {
+  const auto today = std::chrono::system_clock::now().time_since_epoch();
+  KubeDevices held;
+  for (const KeptRoom& each : kept_)
+    if (std::chrono::seconds(each.until_s) > today)
+      if (const auto device = find_device(gpus_, each.device)) held.merge(held_for(gpus_, *device));
+  return held;
+}
+
 Result<void> KubeNode::publish() {
   std::vector<Json> slices;
   KubeDevices next, before;
@@ -271,10 +302,11 @@ Result<void> KubeNode::publish() {
     }
     KubeUse use{book_.allocated(gpus_), window_.offered(tidied_)};
     use.allocated.insert(made_.begin(), made_.end());
-    const auto order = changes_ > settings_.changes_in_order ? KubeOrder::fixed : KubeOrder::policy;
+    const auto order = changes_ > settings_.changes_in_order ? KubeOrder::fixed : settings_.order;
     const auto devices = devices_in_order(gpus_, use, order);
     KubeDevices tainted = taints();
     tainted.merge(surplus_of(gpus_, use, devices, order));
+    tainted.merge(kept_back());
     full_ = devices.size() == most_kube_devices;
     changes_ = 0;
     const KubePool pool{settings_.node, settings_.node_uid, 1};

@@ -21,6 +21,7 @@
 #include "kube/resource_slice.hpp"
 #include "kubenode/cdi_folder.hpp"
 #include "kubenode/kube_doors.hpp"
+#include "kubenode/room_notes.hpp"
 
 namespace cleave {
 
@@ -37,6 +38,7 @@ struct KubeNodeSettings {
   Duration refused_for = std::chrono::seconds(60);  // a device whose instance could not be made
   Duration tidy_every = std::chrono::seconds(30);
   std::size_t changes_in_order = 8;  // more between two writes, and the order is the fixed one
+  KubeOrder order = KubeOrder::policy;
   int refusals_before_eviction = 3;
   bool evict = true;
 };
@@ -51,6 +53,8 @@ class KubeNode {
   /// Who is told of the node's pods, and of its slices.
   [[nodiscard]] KubeListener pod_listener();
   [[nodiscard]] KubeListener slice_listener();
+  /// Of the ConfigMap with places that the controller keeps (room_notes.hpp).
+  [[nodiscard]] KubeListener notes_listener();
 
   /// Makes the claim's instances and its CDI file; returns when they are there.
   [[nodiscard]] Result<std::vector<PreparedDevice>> prepare(const KubeName& name,
@@ -94,6 +98,7 @@ class KubeNode {
   Result<void> publish();
   Result<void> write_slice(const Json& ours);
   KubeDevices taints();
+  KubeDevices kept_back();
 
   const KubeNodeSettings settings_;
   KubeDoor& kube_;
@@ -117,6 +122,7 @@ class KubeNode {
   KubeDevices shown_;                         // the latest that was offered
   std::map<KubeDevice, Duration> refused_;    // until then
   std::map<std::string, Refusals> refusals_;  // by UID of the claim
+  std::vector<KeptRoom> kept_;                // on this node
   std::set<std::string> not_published_;       // said already
   Duration tidied_{};  // when all claims began to be read, the latest time that they could be
 };

@@ -39,7 +39,7 @@ struct Stand {
     KubeNodeSettings settings;
     settings.node = "n1";
     settings.node_uid = "99";
-    settings.patience = std::chrono::milliseconds(400);
+    settings.patience = std::chrono::seconds(60);  // no test waits for its end
     settings.tidy_every = {};
     node = std::make_unique<KubeNode>(settings, kube, daemon, host, CdiFolder(folder.path()),
                                       [this](const std::string& line) { said.push_back(line); });
@@ -233,6 +233,39 @@ TEST(KubeNode, WhatCannotBeMadeIsTaintedToldAndEvictedWhereItHasAnOwner) {
   EXPECT_FALSE(stand.node->prepare({"t", "claim-a1"}, "a1"));
   EXPECT_FALSE(stand.node->prepare({"t", "claim-a1"}, "a1"));
   EXPECT_EQ(stand.kube.count("pods/pod-a1/eviction"), 1U);
+}
+
+TEST(KubeNode, WhatSharesSlicesWithAKeptPlaceHasATaintUntilItIsKeptNoMore) {
+  Stand stand;
+  stand.round();
+  const std::string kept = stand.first_of("3g.20gb");
+  const std::int64_t far = 4'000'000'000;
+  const auto notes = [&](std::vector<KeptRoom> rooms) {
+    return Json{{"metadata", {{"name", notes_name}}},
+                {"data", {{kept_room_key, kept_room_text(rooms)}}}};
+  };
+  const auto tainted = [&] {
+    return std::ranges::count_if(stand.devices(),
+                                 [](const Json& each) { return each.contains("taints"); });
+  };
+  stand.node->notes_listener().replaced({notes({{"n1", kept, far}, {"n2", "x", far}})});
+  stand.round();
+  EXPECT_FALSE(stand.is_tainted(kept));
+  const Geometry geometry = gpus_of(1)[0].geometry;
+  const auto device = find_device(gpus_of(1), kept);
+  const auto overlaps = geometry.blocked(PlacementSet::of(device->placement));
+  EXPECT_EQ(tainted(), static_cast<std::ptrdiff_t>(overlaps.size()) - 1);
+  stand.node->notes_listener().changed(notes({{"n1", kept, 1000}}), false);  // long ago
+  stand.round();
+  EXPECT_EQ(tainted(), 0);
+  stand.node->notes_listener().changed(notes({{"n1", kept, far}}), false);
+  stand.round();
+  EXPECT_GT(tainted(), 0);
+  stand.node->notes_listener().changed(notes({}), true);
+  stand.round();
+  EXPECT_EQ(tainted(), 0);
+  for (const char* text : {"", "[", "{}", R"([{"node":1}])"})
+    EXPECT_TRUE(read_kept_room(Json{{"data", {{kept_room_key, text}}}}).empty()) << text;
 }
 
 TEST(KubeNode, SurvivesTheDaemonAndTheApiServer) {

@@ -3,14 +3,13 @@
     python3 cluster_test.py BIN              exit code 77: skipped, with the reason
 """
 
-import json
 import os
 import random
 import signal
 import sys
 import time
 
-from kube_cluster import Cluster, build_servers, until
+from kube_cluster import run_tests, until
 
 QUIET = 60
 
@@ -39,11 +38,13 @@ def allocated(claim):
 
 
 def check(cluster):
-    """Each running pod has its instance where its claim says; no slice is used twice."""
-    held = places(cluster)
+    """Each running pod has its instance where its claim says; no slice is used twice. Pods are read
+    first, then what they have had since before they ran."""
+    pods = cluster.pods()
     claims = {each["metadata"]["name"]: each for each in cluster.all_claims()}
+    held = places(cluster)
     running = 0
-    for pod in cluster.pods():
+    for pod in pods:
         if pod["status"].get("phase") != "Running" or "deletionTimestamp" in pod["metadata"]:
             continue
         running += 1
@@ -64,6 +65,7 @@ def check(cluster):
 
 def test_a_pod_has_the_first_device_of_its_profile(cluster):
     for node in cluster.nodes:
+        cluster.wait_for_quiet(node)
         first = [each["name"] for each in cluster.devices(node)
                  if each["attributes"]["profile"]["string"] == "3g.40gb"][0]
         name = "first-" + node.name
@@ -131,15 +133,19 @@ def test_the_api_server_is_killed(cluster):
 
 def test_slices_are_written_again(cluster):
     """A kubelet removes those of its node when it starts."""
-    before = {}
+    removed = set()
     for node in cluster.nodes:
-        before[node.name] = cluster.devices(node)
         for number in ("00", "01"):
-            cluster.ask("DELETE", "/apis/resource.k8s.io/v1/resourceslices/%s-cleave-%s"
-                        % (number, node.name))
-    for node in cluster.nodes:
-        until("slices of " + node.name, 20,
-              lambda n=node: cluster.devices(n) == before[n.name])
+            path = "/apis/resource.k8s.io/v1/resourceslices/%s-cleave-%s" % (number, node.name)
+            removed.add(cluster.ask("GET", path)["metadata"]["uid"])
+            cluster.ask("DELETE", path)
+    needed = {device for claim in cluster.all_claims() for device in allocated(claim)}
+
+    def written():
+        slices = [each for each in cluster.slices() if each["metadata"]["uid"] not in removed]
+        published = {device["name"] for each in slices for device in each["spec"].get("devices", [])}
+        return len(slices) == len(removed) and needed <= published
+    until("both slices of each node are there, with all that is allocated", 20, written)
     clear(cluster)
 
 
@@ -172,7 +178,8 @@ def test_kills(cluster):
         return (len(phases) == len(names) and len(bound) == phases.count("Running")
                 and len(cluster.pods()) == len(names))
     until("no pod is stuck", 120, settled)
-    print("%d kills: %d pods run, %d wait" % (killed, check(cluster), len(names) - check(cluster)))
+    running = until("each pod that runs has its instance", 60, lambda: settled() and check(cluster))
+    print("%d kills: %d pods run, %d wait" % (killed, running, len(names) - running))
     clear(cluster)
 
 
@@ -181,37 +188,5 @@ TESTS = [test_a_pod_has_the_first_device_of_its_profile, test_an_extended_resour
          test_the_api_server_is_killed, test_slices_are_written_again, test_kills]
 
 
-def main():
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # and ends what it began
-    programs = os.path.abspath(sys.argv[1])
-    if not os.path.exists(programs + "/cleave-kube"):
-        print("skipped: cleave-kube was not built")
-        return 77
-    servers, why = build_servers(programs)
-    if not servers:
-        print("skipped: " + why)
-        return 77
-    cluster = Cluster(servers, programs)
-    failed = True
-    try:
-        cluster.begin()
-        for test in TESTS:
-            begin = time.monotonic()
-            test(cluster)
-            print("%s: %.1f s" % (test.__name__, time.monotonic() - begin), flush=True)
-        failed = False
-    finally:
-        if failed:
-            for server in ("scheduler", "manager"):
-                print("--- %s\n%s" % (server, cluster.logs(server)[-2500:]))
-            for pod in cluster.pods():
-                print("--- pod " + pod["metadata"]["name"], json.dumps(pod["status"])[:1500])
-            for node in cluster.nodes:
-                driver = node.name + ".driver"
-                print("--- %s\n%s" % (driver, cluster.logs(driver)[-3000:]))
-        cluster.end()
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_tests(TESTS, os.path.abspath(sys.argv[1])))

@@ -4,14 +4,17 @@ processes, and on each node a daemon with simulated GPUs and `cleave-kube node`.
 import http.client
 import json
 import os
+import random
 import re
 import shutil
 import signal
 import socket
 import ssl
 import subprocess
+import sys
 import tempfile
 import time
+import traceback
 import urllib.error
 import urllib.request
 
@@ -28,6 +31,9 @@ BUILD_FLAGS = ["-p", "2", "-trimpath",
                "-ldflags", "-s -w -X k8s.io/component-base/version.gitVersion=v1.36.3"]
 
 
+RBAC = "/apis/rbac.authorization.k8s.io/v1"
+
+
 def go_version():
     go = shutil.which("go")
     if not go:
@@ -37,8 +43,22 @@ def go_version():
     return (int(found[1]), int(found[2])) if found else None
 
 
+def go(words, seconds):
+    """What it printed, its exit code; None where it takes longer, and then nothing is left of it."""
+    process = subprocess.Popen(["nice", "go", *words], cwd=HERE, stdout=subprocess.PIPE,
+                               stderr=subprocess.STDOUT, text=True, start_new_session=True,
+                               env={**os.environ, "CGO_ENABLED": "0", "GOFLAGS": "-buildvcs=false"})
+    try:
+        return process.communicate(timeout=seconds)[0], process.returncode
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        return None
+
+
 def build_servers(folder):
-    """The program's file; or why there is none. Without CLEAVE_LONG only what Go has cached."""
+    """The program's file; or why there is none. Without CLEAVE_LONG only what Go has cached.
+    Sources that cannot be had are a reason to skip; sources that do not compile are a failure."""
     if (go_version() or (0, 0)) < (1, 26):
         return None, "the servers of Kubernetes need Go 1.26"
     program = os.path.join(folder, "kubernetes-servers")
@@ -47,34 +67,61 @@ def build_servers(folder):
     if os.path.exists(program) and os.path.getmtime(program) > max(map(os.path.getmtime, sources)):
         return program, None
     patience = 1800 if os.environ.get("CLEAVE_LONG") == "1" else 90
-    try:
-        made = subprocess.run(["nice", "go", "build", *BUILD_FLAGS, "-o", program, "."], cwd=HERE,
-                              env={**os.environ, "CGO_ENABLED": "0", "GOFLAGS": "-buildvcs=false"},
-                              capture_output=True, text=True, timeout=patience)
-    except subprocess.TimeoutExpired:
+    listed = go(["list", "-deps", "-f", "{{with .Error}}{{.}}{{end}}", "."], patience)
+    if listed is None:
+        return None, "Go's module proxy has not given the sources of Kubernetes in %d s" % patience
+    if listed[1] != 0:
+        said = [line for line in listed[0].splitlines() if line.strip()]
+        return None, "the sources of Kubernetes are not to be had: " + (said or ["go list"])[-1]
+    # Under another name until it is whole.
+    made = go(["build", *BUILD_FLAGS, "-o", program + ".part", "."], patience)
+    if made is None:
         return None, "Go has not compiled the servers of Kubernetes yet; CLEAVE_LONG=1 does"
-    if made.returncode != 0:
-        why = made.stderr.strip().splitlines()[-1] if made.stderr.strip() else "go build fails"
-        return None, "the servers of Kubernetes cannot be built: " + why
+    if made[1] != 0:
+        raise AssertionError("the servers of Kubernetes do not compile:\n" + made[0][-3000:])
+    os.replace(program + ".part", program)
     return program, None
 
 
 def until(what, seconds, condition):
-    """Its value, once that is something."""
-    end = time.monotonic() + seconds
+    """Its value, once that is something. Where a server does not answer it is not yet. The deadline
+    is one of looks too, ten for each second, so that a busy machine has more time."""
+    begin, looks, trouble = time.monotonic(), 0, ""
     while True:
-        found = condition()
-        if found:
-            return found
-        if time.monotonic() > end:
-            raise AssertionError("not within %d s: %s" % (seconds, what))
+        try:
+            found = condition()
+            if found:
+                return found
+            trouble = ""
+        except (OSError, http.client.HTTPException) as error:
+            trouble = " (%s)" % error
+        looks += 1
+        waited = time.monotonic() - begin
+        if waited > seconds and (looks > 10 * seconds or waited > 10 * seconds):
+            raise AssertionError("not within %.0f s: %s%s" % (waited, what, trouble))
         time.sleep(0.05)
 
 
+TAKEN_PORTS = set()
+
+
 def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
+    """Below those that the system gives to connections, which could take it before its server has
+    it, or while that is restarted: a client that tries again and again may even meet itself."""
+    with open("/proc/sys/net/ipv4/ip_local_port_range", encoding="ascii") as file:
+        below = int(file.read().split()[0])
+    for _ in range(1000):
+        port = random.SystemRandom().randrange(min(10000, below - 2000), below)
+        if port in TAKEN_PORTS:
+            continue
+        with socket.socket() as one:
+            try:
+                one.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        TAKEN_PORTS.add(port)
+        return port
+    raise AssertionError("no port is free below %d" % below)
 
 
 class UnixConnection(http.client.HTTPConnection):
@@ -162,7 +209,10 @@ class Cluster:
             process.wait()
 
     def logs(self, name):
+        """What it has said; nothing where it never began."""
         path = os.path.join(self.folder, "log", name)
+        if not os.path.exists(path):
+            return ""
         with open(path, encoding="utf-8", errors="replace") as log:
             return log.read()
 
@@ -238,6 +288,17 @@ class Cluster:
                 "--authorization-kubeconfig=" + config, "--bind-address=127.0.0.1",
                 "--secure-port=%d" % port, "--cert-dir=%s/certs-%s" % (self.folder, name), *own])
 
+    def show_state(self):
+        """What may say why a test failed."""
+        for name in sorted(os.listdir(self.folder + "/log")):
+            if name != "etcd":
+                print("--- %s\n%s" % (name, self.logs(name)[-2500:]), flush=True)
+        try:
+            for pod in self.pods():
+                print("--- pod " + pod["metadata"]["name"], json.dumps(pod["status"])[:1500])
+        except (OSError, http.client.HTTPException) as error:
+            print("--- the API server does not answer: %s" % error, flush=True)
+
     def end(self):
         """The API server before etcd: it hangs where that goes first."""
         last = ["scheduler", "manager", "apiserver", "etcd"]
@@ -255,7 +316,7 @@ class Cluster:
         request = urllib.request.Request(
             self.url + path, data=data, method=method,
             headers={"Authorization": "Bearer admintoken", "Content-Type": kind})
-        with urllib.request.urlopen(request, context=self.tls, timeout=20) as answer:
+        with urllib.request.urlopen(request, context=self.tls, timeout=60) as answer:
             text = answer.read()
             return text if raw else json.loads(text or b"null")
 
@@ -279,17 +340,33 @@ class Cluster:
                 self.ask("POST", {
                     "Namespace": "/api/v1/namespaces",
                     "ServiceAccount": "/api/v1/namespaces/cleave-system/serviceaccounts",
-                    "ClusterRole": "/apis/rbac.authorization.k8s.io/v1/clusterroles",
-                    "ClusterRoleBinding": "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
+                    "Role": RBAC + "/namespaces/cleave-system/roles",
+                    "RoleBinding": RBAC + "/namespaces/cleave-system/rolebindings",
+                    "ClusterRole": RBAC + "/clusterroles",
+                    "ClusterRoleBinding": RBAC + "/clusterrolebindings",
                     "DeviceClass": "/apis/resource.k8s.io/v1/deviceclasses",
                     "DaemonSet": "/apis/apps/v1/namespaces/cleave-system/daemonsets",
                 }[kind], document.encode(), "application/yaml")
 
+    def slices(self):
+        return self.ask("GET", "/apis/resource.k8s.io/v1/resourceslices")["items"]
+
     def devices(self, node):
-        for each in self.ask("GET", "/apis/resource.k8s.io/v1/resourceslices")["items"]:
+        for each in self.slices():
             if each["metadata"]["name"] == "01-cleave-" + node.name:
                 return each["spec"].get("devices", [])
         return []
+
+    def wait_for_quiet(self, node):
+        """Until the node's devices have been the same for two of its driver's rounds."""
+        latest = [None, 0.0]
+
+        def quiet():
+            devices = self.devices(node)
+            if devices != latest[0]:
+                latest[:] = [devices, time.monotonic()]
+            return devices and time.monotonic() - latest[1] > 2.5
+        until("devices of %s stay as they are" % node.name, 60, quiet)
 
     def is_ready(self, node):
         status = self.ask("GET", "/api/v1/nodes/" + node.name).get("status", {})
@@ -344,3 +421,30 @@ class Cluster:
 
     def phase(self, name):
         return self.pod(name)["status"].get("phase")
+
+
+def run_tests(tests, programs, **options):
+    """Each in its turn on one cluster. The exit code: 77 where it is skipped, with the reason."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # and ends what it began
+    if not os.path.exists(programs + "/cleave-kube"):
+        print("skipped: cleave-kube was not built")
+        return 77
+    servers, why = build_servers(programs)
+    if not servers:
+        print("skipped: " + why)
+        return 77
+    cluster = Cluster(servers, programs, **options)
+    failed = True
+    try:
+        cluster.begin()
+        for test in tests:
+            begin = time.monotonic()
+            test(cluster)
+            print("%s: %.1f s" % (test.__name__, time.monotonic() - begin), flush=True)
+        failed = False
+    finally:
+        if failed:
+            traceback.print_exc()
+            cluster.show_state()
+        cluster.end()
+    return 0

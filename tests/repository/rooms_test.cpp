@@ -52,7 +52,9 @@ constexpr Room house[] = {
     {"kubeapi", "base", "boost/beast boost/asio openssl/"},  // OpenSSL itself in tests alone
     {"manual", "base", "CLI/"},
     {"kubenode", "base model kube kubeapi api runner nvmlsim/sim_node.hpp", ""},
-    {"kubelet", "base model kube kubeapi kubenode api manual", "grpcpp/ kubelet_protocol/"},
+    {"kubecontrol", "base model planner kube kubeapi kubenode", ""},
+    {"kubelet", "base model kube kubeapi kubenode kubecontrol api manual",
+     "grpcpp/ kubelet_protocol/"},
     {"daemon",
      "base model graph physics forecast placement planner engine device runner control api "
      "manual nvmlsim/sim_node.hpp nvmlsim/sim_holders.hpp",

@@ -13,6 +13,7 @@
 #include "base/text.hpp"
 #include "cli/command.hpp"
 #include "cli/output_files.hpp"
+#include "cli/plan/kubernetes_plan.hpp"
 #include "cli/plan/live_plan.hpp"
 #include "cli/plan/plan_show.hpp"
 #include "cli/report_file.hpp"
@@ -38,6 +39,7 @@ struct PlanCommandOptions {
   bool explain = false, json = false, live = false;
   DaemonOptions daemon;
   std::string output;  // of a live plan
+  KubernetesPlanOptions kubernetes;
 };
 
 struct WeightRow {
@@ -156,6 +158,20 @@ Result<int> show_live(const PlanProblem& problem, const Plan& plan, const LiveSt
   return 0;
 }
 
+Result<void> check_kubernetes(const PlanCommandOptions& options) {
+  const KubernetesPlanOptions& given = options.kubernetes;
+  if (given.asked && (options.live || !options.fleet.empty()))
+    return fail(ErrorKind::bad_usage, "--kubernetes",
+                options.live ? "contradicts --live" : "contradicts --fleet", "choose one");
+  for (const auto& [option, value] :
+       {std::pair("--server", &given.server), std::pair("--ca", &given.ca),
+        std::pair("--token", &given.token), std::pair("--room-for", &given.room_for)})
+    if (!given.asked && !value->empty())
+      return fail(ErrorKind::bad_usage, option, "is only for plans with --kubernetes",
+                  "add --kubernetes, or leave it out");
+  return {};
+}
+
 /// What the daemon never does with a plan is not planned either.
 Result<void> check_live(const PlanCommandOptions& options) {
   if (options.live && !options.fleet.empty())
@@ -212,6 +228,9 @@ std::string all_walls_text(const PlanProblem& problem) {
 }
 
 Result<int> plan_command(ProblemKind kind, const PlanCommandOptions& options) {
+  if (const auto fine = check_kubernetes(options); !fine) return std::unexpected(fine.error());
+  if (options.kubernetes.asked)
+    return std::unexpected(become_kubernetes_plan(options.kubernetes, options.json));
   if (const auto fine = check_live(options); !fine) return std::unexpected(fine.error());
   const auto plan_as = plan_options(options);
   if (!plan_as) return std::unexpected(plan_as.error());
@@ -387,6 +406,7 @@ void add_kind(CommandLine& group, const KindRow& row, Run& run) {
     fleet->required();
   else
     add_live(*command, options);
+  if (row.kind == ProblemKind::compact) add_kubernetes(*command, options.kubernetes);
   command
       ->add_option("--method", options.method,
                    fmt::format("How: {}", fmt::join(plan_methods(), ", ")))
