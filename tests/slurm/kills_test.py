@@ -15,9 +15,6 @@ from runs import devices_in_use, read_runs, script, shared, twice
 from slurm_cluster import Cluster, USERS, until, why_not
 
 PROFILES = ["1g.5gb:1", "1g.5gb:2", "2g.10gb:1", "3g.20gb", "7g.40gb"]
-SAVED = 6  # seconds after which slurmctld has saved a job that it accepted
-
-
 AT_ONCE = 30  # jobs that are submitted before kills go on
 
 
@@ -25,7 +22,7 @@ def submit(cluster, draw, folder, count):
     jobs = [cluster.sbatch(script(folder, draw.randint(2, 8)), "-t", "2",
                            "--gres=mig:" + draw.choice(PROFILES), user=draw.choice(USERS))
             for _ in range(count)]
-    time.sleep(SAVED)
+    cluster.until_saved()
     return jobs
 
 

@@ -8,6 +8,7 @@ ends with this program; processes are ended by their numbers only.
 import json
 import os
 import pwd
+import random
 import re
 import shutil
 import signal
@@ -43,14 +44,40 @@ def why_not():
     return ""
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+class Ports:
+    """Ports that stay this cluster's while its daemons die and come back. Those that the system
+    gives to outgoing connections would be taken meanwhile, and so are left out; a socket without a
+    file keeps a block of the others from the clusters beside this one."""
+
+    BLOCK, FIRST, BLOCKS = 32, 12000, 500
+
+    def __init__(self):
+        with open("/proc/sys/net/ipv4/ip_local_port_range", encoding="ascii") as file:
+            low, high = map(int, file.read().split())
+        for block in random.sample(range(self.BLOCKS), self.BLOCKS):
+            ports = range(self.FIRST + block * self.BLOCK, self.FIRST + (block + 1) * self.BLOCK)
+            if ports[0] <= high and ports[-1] >= low:
+                continue
+            self.mine = socket.socket(socket.AF_UNIX)
+            try:
+                self.mine.bind("\0cleave-slurm-ports-%d" % block)
+                for port in ports:
+                    with socket.socket() as probe:
+                        probe.bind(("127.0.0.1", port))
+                self.next = iter(ports)
+                return
+            except OSError:
+                self.mine.close()
+        raise AssertionError("no %d ports in a row are free" % self.BLOCK)
+
+
+PATIENCE = 4  # times as long as an idle machine needs at most: bounds, which a pass never waits for
 
 
 def until(condition, what, seconds=30.0, pause=0.1):
-    """Waits for it; what it returned. Fails with `what`, which may be a function."""
+    """Waits for it, PATIENCE times `seconds` at most; what it returned. Fails with `what`, which
+    may be a function."""
+    seconds *= PATIENCE
     end = time.monotonic() + seconds
     while True:
         found = condition()
@@ -72,7 +99,7 @@ def run_tests(cluster, tests, wanted, where=""):
         try:
             test(cluster)
             said = "ok"
-        except AssertionError as wrong:
+        except (AssertionError, subprocess.SubprocessError) as wrong:
             failed += 1
             said = "FAILED: %s" % wrong
         print("%s%s: %s (%.1f s)" % (test.__name__, where, said, time.monotonic() - begun),
@@ -103,7 +130,8 @@ class Cluster:
         os.chmod(self.folder, 0o755)
         self.running = {}  # by name: Popen
         self.observer = None
-        self.ports = {name: free_port() for name in self.nodes + ["ctld", "dbd", "sql"]}
+        self.reserved = Ports()
+        self.ports = dict(zip(self.nodes + ["ctld", "dbd", "sql"], self.reserved.next))
         self.environment = dict(os.environ, SLURM_CONF=self.path("slurm.conf"),
                                 PATH=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
         for name in list(self.environment):
@@ -186,7 +214,9 @@ class Cluster:
             self.kill(name, signal.SIGTERM)
         for name in list(self.running):
             self.kill(name, signal.SIGTERM)
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self.reserved.mine.close()
+        if not os.environ.get("CLEAVE_KEEP_SLURM"):
+            shutil.rmtree(self.folder, ignore_errors=True)
 
     def stepds(self, node):
         """slurmstepd processes of a node: their command lines say `slurmstepd`, and they have our
@@ -217,7 +247,12 @@ class Cluster:
                               "--pid-file", self.path("munged.pid"),
                               "--log-file", self.path("munged.own.log"),
                               "--seed-file", self.path("munged.seed")])
-        until(lambda: os.path.exists(self.path("munge.sock")), "munged")
+        until(self.munged_answers, "munged")
+
+    def munged_answers(self):
+        """The socket's file is left where it was killed."""
+        with socket.socket(socket.AF_UNIX) as probe:
+            return probe.connect_ex(self.path("munge.sock")) == 0
 
     def start_database(self):
         subprocess.run([which("mariadb-install-db"), "--no-defaults", "--user=root",
@@ -287,7 +322,27 @@ class Cluster:
     def end_observer(self):
         """What it saw."""
         self.observer.send_signal(signal.SIGTERM)
-        return json.loads(self.observer.communicate(timeout=60)[0])
+        return json.loads(self.observer.communicate(timeout=60 * PATIENCE)[0])
+
+    def seen(self):
+        """What it has seen so far."""
+        try:
+            with open(self.path("observed"), encoding="ascii") as file:
+                return json.load(file)
+        except FileNotFoundError:
+            return {"judged": 0, "most": 0}
+
+    def until_saved(self):
+        """Until slurmctld has saved what was there when this was called: that survives it."""
+        now = time.time()
+
+        def saved():
+            try:
+                return os.stat(self.path("ctld/job_state")).st_mtime > now
+            except FileNotFoundError:
+                return False
+
+        until(saved, "slurmctld to save its state")
 
     def daemons(self):
         """The names of what may die and come back."""
@@ -416,7 +471,7 @@ class Cluster:
     def socket(self, node):
         return self.path(node + ".sock")
 
-    def run(self, words, user=None, seconds=60, text=None):
+    def run(self, words, user=None, seconds=60 * PATIENCE, text=None):
         """A tool of Slurm's; as a user, in the folder for outputs."""
         more = {}
         if user is not None:
@@ -464,7 +519,7 @@ class Cluster:
     def ask(self, node, words):
         done = subprocess.run([self.binaries + "/cleave"] + words +
                               ["--socket", self.socket(node), "--json"], text=True,
-                              capture_output=True, timeout=60, check=False)
+                              capture_output=True, timeout=60 * PATIENCE, check=False)
         return json.loads(done.stdout) if done.stdout.strip() else {}
 
     def cleaved_is_ready(self, node):
@@ -477,7 +532,7 @@ class Cluster:
         """How many instances the simulated driver has, as another program sees them."""
         library = os.path.join(self.binaries, "..", "lib", "cleave-nvmlsim", "libnvidia-ml.so.1")
         done = subprocess.run([self.binaries + "/cleave", "instances", "--json", "--nvml", library],
-                              text=True, capture_output=True, timeout=60, check=True,
+                              text=True, capture_output=True, timeout=60 * PATIENCE, check=True,
                               env=dict(os.environ,
                                        CLEAVE_SIM_NODE=self.path("state-%s/sim-node" % node)))
         return len(json.loads(done.stdout)["instances"])
