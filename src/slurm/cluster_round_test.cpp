@@ -15,11 +15,11 @@ const std::function<bool()> always = [] { return true; };
 const Instant begin{std::chrono::seconds{1'764'000'000}};
 
 ControllerRound run_cluster(SlurmDouble& slurm, Instant now = begin) {
-  CountLaws laws;
+  ControllerMemory memory;
   ControllerSettings settings;
   settings.mode = SlurmMode::cluster;
   slurm.at(now);
-  const auto round = run_round(slurm, settings, laws, now, always);
+  const auto round = run_round(slurm, settings, memory, now, always);
   EXPECT_TRUE(round) << round.error().text();
   if (!round) return {};
   EXPECT_TRUE(round->trouble.empty());

@@ -65,6 +65,35 @@ def test_a_user_puts_a_job_back(cluster):
     assert [run.end is not None for run in read_runs(runs_folder(cluster), job)] == [False, True]
 
 
+def test_a_job_that_is_nowhere_is_put_back(cluster):
+    """Slurm alone would have it stand until its time limit: its slurmd began too soon after it."""
+    job = cluster.sbatch(script(runs_folder(cluster), 15), "--gres=mig:1g.5gb", "-t", "20")
+    beside = cluster.sbatch("sleep 3000", "--gres=mig:1g.5gb", "-t", "60")
+    until(lambda: read_runs(runs_folder(cluster), job), "its begin")
+    node = cluster.column(job, "NodeList")
+    cluster.wait_state(beside, "RUNNING")
+    cluster.kill("slurmd-" + node)
+    cluster.kill_processes_of(job)
+    cluster.start_slurmd(node)
+    if read_runs(runs_folder(cluster), job)[0].end is None:  # else this machine is too slow to try
+        cluster.wait_state(job, "COMPLETED", seconds=120)
+        assert [run.end is not None for run in read_runs(runs_folder(cluster), job)] == [
+            False, True]
+    assert cluster.state(beside) == "RUNNING", "what is there stays"
+    assert cluster.column(beside, "RestartCnt") == "0"
+    cluster.run(["scancel", str(beside)])
+
+
+def test_a_drain_for_a_forgotten_job_ends(cluster):
+    node = cluster.nodes[1]
+    cluster.run(["scontrol", "update", "NodeName=" + node, "State=DRAIN", "Reason=Duplicate jobid"])
+    until(lambda: "dr" not in cluster.node_states()[node], "the node to serve again")
+    cluster.run(["scontrol", "update", "NodeName=" + node, "State=DRAIN", "Reason=my own"])
+    time.sleep(5)
+    assert "dr" in cluster.node_states()[node], "an administrator's drain stays"
+    cluster.run(["scontrol", "update", "NodeName=" + node, "State=RESUME"])
+
+
 def test_time_limits_end_jobs(cluster):
     job = cluster.sbatch("sleep 300", "--gres=mig:7g.40gb", "-t", "1")
     cluster.wait_state(job, "TIMEOUT", seconds=120)

@@ -44,6 +44,12 @@ def why_not():
     return ""
 
 
+def release():
+    """Slurm's, such as 22.05.8."""
+    return subprocess.run([which("slurmctld"), "-V"], capture_output=True, text=True,
+                          check=True).stdout.split()[1]
+
+
 class Ports:
     """Ports that stay this cluster's while its daemons die and come back. Those that the system
     gives to outgoing connections would be taken meanwhile, and so are left out; a socket without a
@@ -236,6 +242,21 @@ class Cluster:
                 found.append(int(pid))
         return found
 
+    def kill_processes_of(self, job):
+        """All that a job has on this machine, its slurmstepd first, as if it had never begun."""
+        for needle, name in ((b"slurmstepd: [%d." % job, "cmdline"),
+                             (b"SLURM_JOB_ID=%d\0" % job, "environ")):
+            for pid in filter(str.isdigit, os.listdir("/proc")):
+                try:
+                    with open("/proc/%s/environ" % pid, "rb") as file:
+                        environment = file.read()
+                    with open("/proc/%s/%s" % (pid, name), "rb") as file:
+                        found = needle in file.read()
+                    if found and self.folder.encode() in environment:
+                        os.kill(int(pid), signal.SIGKILL)
+                except OSError:
+                    continue
+
     def start_munged(self):
         if not os.path.exists(self.path("munge.key")):
             with open(self.path("munge.key"), "wb") as key:
@@ -375,7 +396,9 @@ class Cluster:
                  "ProctrackType=proctrack/linuxproc", "TaskPlugin=task/none", "MpiDefault=none",
                  "SelectType=select/cons_tres", "SelectTypeParameters=CR_Core",
                  "SchedulerParameters=bf_interval=1,sched_interval=1,sched_min_interval=100000,"
-                 "batch_sched_delay=1,bf_continue", "ReturnToService=2",
+                 "batch_sched_delay=1,bf_continue" +
+                 (",nohold_on_prolog_fail" if self.mode in ("node", "cluster") else ""),
+                 "ReturnToService=2",
                  "JobAcctGatherType=jobacct_gather/none",
                  "StateSaveLocation=" + self.path("ctld"),
                  "SlurmdSpoolDir=" + self.path("spool-%n"), "SlurmdPidFile=" + self.path("%n.pid"),
@@ -409,6 +432,9 @@ class Cluster:
             "SlurmUser=root", "StorageType=accounting_storage/mysql", "StorageHost=127.0.0.1",
             "StoragePort=%d" % self.ports["sql"], "StorageUser=slurm", "StoragePass=slurm",
             "StorageLoc=slurm_acct_db", "PidFile=" + self.path("slurmdbd.pid"), ""]), 0o600)
+        # Later releases look for control groups of systemd's even where nothing uses them.
+        if tuple(map(int, release().split(".")[:2])) >= (23, 11):
+            self.write("cgroup.conf", "CgroupPlugin=disabled\n")
         os.mkdir(self.path("ctld"))
         for node in self.nodes:
             os.mkdir(self.path("spool-" + node))
@@ -463,7 +489,9 @@ class Cluster:
         return gres, " " + re.search("TRESBillingWeights=\\S+", comments).group(0), lines
 
     def plugin(self):
-        """SPANK's, which is built where Slurm's headers are."""
+        """SPANK's, which is built where Slurm's headers are, for their release."""
+        if os.environ.get("CLEAVE_WITHOUT_SPANK"):
+            return ""
         return os.path.join(self.binaries, "..", "lib", "cleave-slurm", "cleave_mig_memory.so")
 
     # Using it.
