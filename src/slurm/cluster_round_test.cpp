@@ -157,5 +157,23 @@ TEST(ClusterRound, EveryReleasedJobFindsItsPlace) {
   }
 }
 
+TEST(ClusterRound, OneThatSlurmHeldForItsCountsGoesOn) {
+  SlurmDouble slurm({1, 1, "A100-40GB", 64}, 1);
+  const auto job = slurm.submit({{"7g.40gb", 1}}, true);
+  ASSERT_EQ(run_cluster(slurm).cluster.released.size(), 1U);
+  SlurmJob& held = slurm.world().jobs.front();
+  held.priority = 0;
+  held.reason = "BadConstraints";
+  EXPECT_EQ(run_cluster(slurm).cluster.gated.size(), 1U);
+  EXPECT_EQ(run_cluster(slurm).cluster.released.size(), 1U);
+  slurm.schedule();
+  EXPECT_EQ(slurm.find(job)->state, SlurmJobState::running);
+  SlurmJob& users = slurm.world().jobs.front();
+  users.state = SlurmJobState::pending;
+  users.priority = 0;
+  users.reason = "JobHeldUser";
+  EXPECT_TRUE(run_cluster(slurm).cluster.gated.empty()) << "that is its user's to say";
+}
+
 }  // namespace
 }  // namespace cleave

@@ -55,6 +55,7 @@ Result<void> SlurmDouble::gate(const GatedJob& gated) {
   of->wanted_nodes = gated.nodes;
   of->comment = gated.comment;
   of->reason = "BeginTime";
+  if (gated.held) of->priority = 1000;
   return {};
 }
 

@@ -214,8 +214,12 @@ Result<void> SlurmTools::release(const ReleasedJob& job) {
 }
 
 Result<void> SlurmTools::gate(const GatedJob& job) {
-  return update({fmt::format("JobId={}", job.job), "StartTime=" + time_text(slurm_gate),
-                 "ReqNodeList=" + job.nodes, "Comment=" + job.comment});
+  const auto gated = update({fmt::format("JobId={}", job.job), "StartTime=" + time_text(slurm_gate),
+                             "ReqNodeList=" + job.nodes, "Comment=" + job.comment});
+  if (!gated || !job.held) return gated;
+  const auto said = run_tool(reach_, {"scontrol", "release", fmt::format("{}", job.job)});
+  if (!said) return std::unexpected(said.error());
+  return {};
 }
 
 Result<void> SlurmTools::hurry(std::int64_t job) {
