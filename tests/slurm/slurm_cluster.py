@@ -225,20 +225,19 @@ class Cluster:
             shutil.rmtree(self.folder, ignore_errors=True)
 
     def stepds(self, node):
-        """slurmstepd processes of a node: their command lines say `slurmstepd`, and they have our
-        folder open."""
+        """slurmstepd processes, whose command lines say so, and what runs in jobs: they know our
+        folder."""
         found = []
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
                 with open("/proc/%s/cmdline" % pid, "rb") as file:
                     words = file.read()
-                if b"slurmstepd" not in words:
-                    continue
                 with open("/proc/%s/environ" % pid, "rb") as file:
                     environment = file.read()
             except OSError:
                 continue
-            if self.folder.encode() in environment:
+            if self.folder.encode() in environment and (
+                    b"slurmstepd" in words or b"\0SLURM_JOB_ID=" in environment):
                 found.append(int(pid))
         return found
 
