@@ -110,8 +110,8 @@ Result<ClusterRound> Round::decide(const std::vector<SlurmJob>& jobs) {
 
 void Round::gate(const SlurmJob& job, std::string why) {
   const auto mark = parse_mark(job.comment);
-  round_.gated.push_back(
-      {job.number, mark ? mark->was : job.wanted_nodes, unmarked(job.comment), std::move(why)});
+  round_.gated.push_back({job.number, mark ? mark->was : job.wanted_nodes, unmarked(job.comment),
+                          std::move(why), false});
 }
 
 /// False: something is there.
@@ -188,6 +188,12 @@ void Round::adopt_started() {
 }
 
 void Round::sort_out(const std::vector<SlurmJob>& jobs) {
+  for (const SlurmJob& job : jobs)
+    if (job.state == SlurmJobState::pending && job.priority == 0 &&
+        job.reason == "BadConstraints" && parse_mark(job.comment)) {
+      gate(job, "slurmctld had forgotten what its node has");
+      round_.gated.back().held = true;
+    }
   for (const SlurmJob* job : waiting_in_order(jobs)) {
     if (job->starts >= slurm_gate) {
       const bool one_profile =

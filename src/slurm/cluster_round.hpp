@@ -21,7 +21,9 @@
 // released can start, and the law of counts (slurm/count_law.hpp) holds by the places themselves.
 //
 // A job goes behind the gate again where it was released and did not start in time, where its place
-// is gone, or where it waits without gate and place.
+// is gone, or where it waits without gate and place. slurmctld that begins again knows the counts
+// of the files only; a released job finds none on its node then, and Slurm holds it
+// ("BadConstraints").
 //
 // A job of one node with instances of one profile is the engine's. Jobs over several nodes, with
 // several profiles, or with nodes of their own choice are placed before it, by priority, where they
@@ -62,6 +64,7 @@ struct GatedJob {
   std::string nodes;    // that its user had asked for; empty: none
   std::string comment;  // without the mark
   std::string why;
+  bool held = false;  // by Slurm, which gave it priority 0
 };
 
 /// What one round comes to, to be done in this order.

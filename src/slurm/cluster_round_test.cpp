@@ -15,11 +15,11 @@ const std::function<bool()> always = [] { return true; };
 const Instant begin{std::chrono::seconds{1'764'000'000}};
 
 ControllerRound run_cluster(SlurmDouble& slurm, Instant now = begin) {
-  CountLaws laws;
+  ControllerMemory memory;
   ControllerSettings settings;
   settings.mode = SlurmMode::cluster;
   slurm.at(now);
-  const auto round = run_round(slurm, settings, laws, now, always);
+  const auto round = run_round(slurm, settings, memory, now, always);
   EXPECT_TRUE(round) << round.error().text();
   if (!round) return {};
   EXPECT_TRUE(round->trouble.empty());
@@ -155,6 +155,24 @@ TEST(ClusterRound, EveryReleasedJobFindsItsPlace) {
     ASSERT_EQ(slurm.put_back(), 0U) << "seed " << seed;
     ASSERT_GT(slurm.started(), 8U) << "seed " << seed;
   }
+}
+
+TEST(ClusterRound, OneThatSlurmHeldForItsCountsGoesOn) {
+  SlurmDouble slurm({1, 1, "A100-40GB", 64}, 1);
+  const auto job = slurm.submit({{"7g.40gb", 1}}, true);
+  ASSERT_EQ(run_cluster(slurm).cluster.released.size(), 1U);
+  SlurmJob& held = slurm.world().jobs.front();
+  held.priority = 0;
+  held.reason = "BadConstraints";
+  EXPECT_EQ(run_cluster(slurm).cluster.gated.size(), 1U);
+  EXPECT_EQ(run_cluster(slurm).cluster.released.size(), 1U);
+  slurm.schedule();
+  EXPECT_EQ(slurm.find(job)->state, SlurmJobState::running);
+  SlurmJob& users = slurm.world().jobs.front();
+  users.state = SlurmJobState::pending;
+  users.priority = 0;
+  users.reason = "JobHeldUser";
+  EXPECT_TRUE(run_cluster(slurm).cluster.gated.empty()) << "that is its user's to say";
 }
 
 }  // namespace

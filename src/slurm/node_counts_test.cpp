@@ -12,9 +12,9 @@ namespace {
 const std::function<bool()> always = [] { return true; };
 
 void run_rounds(SlurmDouble& slurm, int rounds, const ControllerSettings& settings = {}) {
-  CountLaws laws;
+  ControllerMemory memory;
   for (int i = 0; i < rounds; ++i) {
-    const auto round = run_round(slurm, settings, laws, {}, always);
+    const auto round = run_round(slurm, settings, memory, {}, always);
     ASSERT_TRUE(round) << round.error().text();
     ASSERT_TRUE(round->trouble.empty()) << round->trouble.front();
   }
@@ -82,10 +82,10 @@ TEST(NodeCounts, AForgottenEndIsToldToSlurm) {
   slurm.schedule();
   slurm.prolog();
   slurm.forget_end(ended);
-  CountLaws laws;
+  ControllerMemory memory;
   const Instant later = *slurm.find(ended)->starts + std::chrono::seconds(10);
   slurm.world().begun = later;
-  const auto round = run_round(slurm, {}, laws, later, always);
+  const auto round = run_round(slurm, {}, memory, later, always);
   ASSERT_TRUE(round && round->ended.size() == 1);
   EXPECT_EQ(slurm.find(ended)->state, SlurmJobState::over);
   EXPECT_EQ(slurm.find(runs)->state, SlurmJobState::running);
@@ -182,7 +182,12 @@ TEST(NodeCounts, AJobThatWasPutBackNeedNotWaitForThat) {
   ASSERT_TRUE(slurm.requeue(job));
   EXPECT_EQ(slurm.find(job)->reason, "BeginTime");
   run_rounds(slurm, 1);
-  EXPECT_EQ(slurm.find(job)->starts, Instant{});
+  EXPECT_EQ(slurm.find(job)->reason, "BeginTime") << "its node would not take it yet";
+  const Instant later{std::chrono::seconds(6)};
+  slurm.at(later);
+  ControllerMemory memory;
+  ASSERT_TRUE(run_round(slurm, {}, memory, later, always));
+  EXPECT_EQ(slurm.find(job)->starts, later);
 }
 
 TEST(NodeCounts, OneThatKeepsStillIsNotUpdated) {
@@ -192,8 +197,8 @@ TEST(NodeCounts, OneThatKeepsStillIsNotUpdated) {
   slurm.schedule();
   slurm.prolog();
   run_rounds(slurm, 3);
-  CountLaws laws;
-  const auto round = run_round(slurm, {}, laws, {}, always);
+  ControllerMemory memory;
+  const auto round = run_round(slurm, {}, memory, {}, always);
   ASSERT_TRUE(round);
   EXPECT_EQ(round->done, 0U);
 }

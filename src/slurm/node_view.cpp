@@ -78,7 +78,7 @@ std::vector<NodeView> views_of(const SlurmSight& sight) {
 }
 
 bool waits_after_restart(const SlurmJob& job, Instant now) {
-  constexpr Duration longest = std::chrono::minutes(10);
+  constexpr Duration longest = std::chrono::seconds(116);
   return job.state == SlurmJobState::pending && job.restarts > 0 && sum_of(job.asks) > 0 &&
          job.starts && *job.starts > now && *job.starts < now + longest &&
          job.reason == "BeginTime";

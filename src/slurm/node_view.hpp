@@ -69,7 +69,8 @@ struct SlurmSight {
 [[nodiscard]] std::vector<NodeView> views_of(const SlurmSight& sight);
 
 /// Whether Slurm lets a job wait for two minutes because it was put back in the queue: its user's
-/// own time to begin had come before.
+/// own time to begin had come before. Not in the first five seconds: its node takes no credential
+/// of the job that is not newer than the order to end it, and Slurm calls the job failed then.
 [[nodiscard]] bool waits_after_restart(const SlurmJob& job, Instant now);
 
 /// Jobs that wait and want instances, as Slurm orders them: by priority, then by number. Held ones

@@ -16,7 +16,12 @@ SlurmDouble::SlurmDouble(const Size& size, std::uint64_t seed) : random_(seed) {
   for (std::size_t n = 0; n < size.nodes; ++n) {
     const std::string name = fmt::format("n{}", n + 1);
     node_at_[name] = n;
-    world_.nodes.push_back({name, none, none, true, "IDLE", size.cpus, 0, {}, {}});
+    SlurmNode node;
+    node.name = name;
+    node.has = node.used = none;
+    node.state = "IDLE";
+    node.cpus = size.cpus;
+    world_.nodes.push_back(std::move(node));
     NodeReport report{name, {}, {}};
     for (std::size_t g = 0; g < size.gpus; ++g)
       report.gpus.push_back({graph_, static_cast<std::int64_t>(g), {}, true});
@@ -50,6 +55,7 @@ Result<void> SlurmDouble::gate(const GatedJob& gated) {
   of->wanted_nodes = gated.nodes;
   of->comment = gated.comment;
   of->reason = "BeginTime";
+  if (gated.held) of->priority = 1000;
   return {};
 }
 
@@ -75,6 +81,19 @@ Result<std::vector<AccountedEnd>> SlurmDouble::ends(const std::vector<const Slur
 
 Result<void> SlurmDouble::mark_ended(const AccountedEnd& of) {
   end(of.job);
+  return {};
+}
+
+Result<void> SlurmDouble::ask_to_register(const std::string& name) {
+  SlurmNode& node = world_.nodes[node_at_.at(name)];
+  node.state = "IDLE";
+  node.takes_jobs = true;
+  return {};
+}
+
+Result<void> SlurmDouble::give_back(const ClaimLeft& claim) {
+  std::erase_if(world_.reports[node_at_.at(claim.node)].claims,
+                [&](const SlurmClaim& each) { return each.key == claim.key; });
   return {};
 }
 

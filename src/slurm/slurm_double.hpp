@@ -39,6 +39,8 @@ class SlurmDouble final : public SlurmPort {
   [[nodiscard]] Result<std::vector<AccountedEnd>> ends(
       const std::vector<const SlurmJob*>& jobs) override;
   [[nodiscard]] Result<void> mark_ended(const AccountedEnd& end) override;
+  [[nodiscard]] Result<void> ask_to_register(const std::string& node) override;
+  [[nodiscard]] Result<void> give_back(const ClaimLeft& claim) override;
 
   // The users' side.
 

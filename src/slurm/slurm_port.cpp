@@ -57,10 +57,38 @@ void tell_lost_ends(SlurmPort& port, const SlurmSight& sight, Instant now, Contr
     if (act([&] { return port.mark_ended(end); })) round.ended.push_back(end);
 }
 
+/// A minute later at the earliest once more: until then it may not have answered.
+void repair_nodes(SlurmPort& port, const SlurmSight& sight, Instant now, ControllerMemory& memory,
+                  ControllerRound& round, Doer& act) {
+  constexpr Duration pause = std::chrono::minutes(1);
+  for (const std::string& node : nodes_to_register(sight, now)) {
+    const auto last = memory.registered.find(node);
+    if (last != memory.registered.end() && now - last->second < pause) continue;
+    if (!act([&] { return port.ask_to_register(node); })) continue;
+    memory.registered[node] = now;
+    round.registered.push_back(node);
+  }
+}
+
+/// A claim is made before the look that would show its job, so one is waited for.
+void give_back_left(SlurmPort& port, const SlurmSight& sight, Instant now, ControllerMemory& memory,
+                    ControllerRound& round, Doer& act) {
+  constexpr Duration sure_after = std::chrono::seconds(15);
+  std::map<ClaimLeft, Instant> left;
+  for (ClaimLeft& claim : claims_left(sight)) {
+    const auto before = memory.left.find(claim);
+    const Instant since = before == memory.left.end() ? now : before->second;
+    if (now - since >= sure_after && act([&] { return port.give_back(claim); }))
+      round.given_back.push_back(claim);
+    left.emplace(std::move(claim), since);
+  }
+  memory.left = std::move(left);
+}
+
 }  // namespace
 
 Result<ControllerRound> run_round(SlurmPort& port, const ControllerSettings& settings,
-                                  CountLaws& laws, Instant now,
+                                  ControllerMemory& memory, Instant now,
                                   const std::function<bool()>& may_act) {
   ControllerRound round;
   Doer act(round, may_act);
@@ -69,7 +97,11 @@ Result<ControllerRound> run_round(SlurmPort& port, const ControllerSettings& set
     const auto sight = port.look();
     if (!sight) return std::unexpected(sight.error());
     const std::vector<NodeView> views = views_of(*sight);
-    if (look == 0) tell_lost_ends(port, *sight, now, round, act);
+    if (look == 0) {
+      tell_lost_ends(port, *sight, now, round, act);
+      repair_nodes(port, *sight, now, memory, round, act);
+      give_back_left(port, *sight, now, memory, round, act);
+    }
     if (settings.mode == SlurmMode::cluster) {
       auto decided = cluster_round(views, sight->jobs, now, settings.cluster);
       if (!decided) return std::unexpected(decided.error());
@@ -77,7 +109,8 @@ Result<ControllerRound> run_round(SlurmPort& port, const ControllerSettings& set
       carry_out(port, round, act);
       return round;
     }
-    round.counts = count_round(views, waiting_in_order(sight->jobs), now, settings.counts, laws);
+    round.counts =
+        count_round(views, waiting_in_order(sight->jobs), now, settings.counts, memory.laws);
     for (const std::int64_t job : round.counts.hurried) act([&] { return port.hurry(job); });
     bool lowered = false;
     for (const NodeUpdate& update : round.counts.updates) {

@@ -3,9 +3,11 @@
 // Slurm's tools (cli/slurm/slurm_tools.hpp); the double (slurm_double.hpp) is a cluster in memory.
 
 #include <functional>
+#include <map>
 
 #include "slurm/cluster_round.hpp"
 #include "slurm/lost_ends.hpp"
+#include "slurm/node_repair.hpp"
 
 namespace cleave {
 
@@ -28,6 +30,10 @@ class SlurmPort {
       const std::vector<const SlurmJob*>& jobs) = 0;
   /// Tells Slurm what it has forgotten.
   [[nodiscard]] virtual Result<void> mark_ended(const AccountedEnd& end) = 0;
+  /// The node says anew which jobs are there, and a drain of it ends.
+  [[nodiscard]] virtual Result<void> ask_to_register(const std::string& node) = 0;
+  /// The node's daemon ends the claim; its instances are free when no process is there.
+  [[nodiscard]] virtual Result<void> give_back(const ClaimLeft& claim) = 0;
 };
 
 /// The ways in which a cluster is driven.
@@ -35,14 +41,23 @@ enum class SlurmMode : std::uint8_t { node, cluster };
 
 /// One look, and what follows from it.
 struct ControllerRound {
-  CountRound counts;                // in node mode
-  ClusterRound cluster;             // in cluster mode
-  std::vector<AccountedEnd> ended;  // that Slurm had forgotten
-  std::size_t done = 0;             // updates, releases and gates that Slurm took
+  CountRound counts;                    // in node mode
+  ClusterRound cluster;                 // in cluster mode
+  std::vector<AccountedEnd> ended;      // that Slurm had forgotten
+  std::vector<std::string> registered;  // nodes that were asked what is there
+  std::vector<ClaimLeft> given_back;
+  std::size_t done = 0;  // updates, releases and gates that Slurm took
   std::vector<std::string> trouble;
 };
 
-/// What a controller keeps between rounds: tables, and nothing that decides.
+/// What a controller keeps between rounds: tables, and what it need not do twice.
+struct ControllerMemory {
+  CountLaws laws;
+  std::map<std::string, Instant> registered;  // nodes, and when they were last asked to
+  std::map<ClaimLeft, Instant> left;          // and since when it looks so
+};
+
+/// How a controller is to decide.
 struct ControllerSettings {
   SlurmMode mode = SlurmMode::node;
   CountRules counts = {};
@@ -52,7 +67,7 @@ struct ControllerSettings {
 /// Looks, decides and does. `may_act` is asked before each effect: a controller that has lost its
 /// lease does nothing more. Fails where Slurm does not answer.
 [[nodiscard]] Result<ControllerRound> run_round(SlurmPort& port, const ControllerSettings& settings,
-                                                CountLaws& laws, Instant now,
+                                                ControllerMemory& memory, Instant now,
                                                 const std::function<bool()>& may_act);
 
 }  // namespace cleave

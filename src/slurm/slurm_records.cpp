@@ -41,6 +41,15 @@ std::string_view value_of(std::string_view line, std::string_view key) {
   return {};
 }
 
+/// "Duplicate jobid" of "... Reason=Duplicate jobid [root@1764000000] Comment=x".
+std::string reason_of(std::string_view line) {
+  constexpr std::string_view key = " Reason=";
+  const std::size_t at = line.find(key);
+  if (at == std::string_view::npos) return {};
+  const std::string_view rest = line.substr(at + key.size());
+  return std::string(trimmed(rest.substr(0, rest.find(" ["))));
+}
+
 std::int64_t number_of(std::string_view line, std::string_view key) {
   return std::clamp<std::int64_t>(parse_integer(value_of(line, key)).value_or(0), 0, 1LL << 40);
 }
@@ -202,6 +211,8 @@ Result<std::vector<SlurmNode>> parse_scontrol_nodes(std::string_view text) {
     node.has = parse_gres(value_of(line, "Gres"));
     node.used = parse_gres(value_of(line, "GresUsed"));
     node.state = value_of(line, "State");
+    node.reason = reason_of(line);
+    node.begun = slurm_time(value_of(line, "SlurmdStartTime"));
     node.takes_jobs = takes_jobs(node.state);
     node.cpus = number_of(line, "CPUTot");
     node.cpus_used = number_of(line, "CPUAlloc");

@@ -59,9 +59,11 @@ struct SlurmNode {
   std::string name;
   GresCounts has, used;  // what Slurm counts, and of that what it has given to jobs
   bool takes_jobs = true;
-  std::string state;  // as Slurm says it: "MIXED", "IDLE+DRAIN"
+  std::string state;   // as Slurm says it: "MIXED", "IDLE+DRAIN"
+  std::string reason;  // of a drain, without who and when
   std::int64_t cpus = 0, cpus_used = 0;
   MiB memory, memory_used;
+  std::optional<Instant> begun;  // when its slurmd did
 };
 
 /// What a job does, of the many states that Slurm knows.
@@ -95,7 +97,7 @@ struct ReadJobs {
 };
 [[nodiscard]] Result<ReadJobs> parse_squeue(std::string_view text, std::string_view mark);
 
-/// Reads `scontrol -o -d show node`; a line without NodeName is an error.
+/// Reads `scontrol -o -d show node` with SLURM_TIME_FORMAT=%s; a line without NodeName is an error.
 [[nodiscard]] Result<std::vector<SlurmNode>> parse_scontrol_nodes(std::string_view text);
 
 /// When slurmctld began, of `scontrol show config` with SLURM_TIME_FORMAT=%s.

@@ -101,7 +101,8 @@ TEST(ScontrolNodes, AsPrintedBy2205) {
       "GresUsed=mig:7g.40gb:0,mig:3g.20gb:1 NodeAddr=127.0.0.1 Version=22.05.8 "
       "OS=Linux 6.18.44 #1 SMP Gres=mig:1g.5gb:9 RealMemory=4000 AllocMem=100 State=MIXED "
       "Reason=moved State=DOWN\n"
-      "NodeName=t Gres=mig:7g.40gb:64 State=IDLE+DRAIN CPUTot=2\n"
+      "NodeName=t Gres=mig:7g.40gb:64 State=IDLE+DRAIN CPUTot=2 SlurmdStartTime=1764000000 "
+      "Reason=Duplicate jobid [root@1764000300] Comment=x\n"
       "NodeName=u Gres=(null) State=IDLE* CPUTot=2\n");
   ASSERT_TRUE(nodes) << nodes.error().text();
   ASSERT_EQ(nodes->size(), 3U);
@@ -112,6 +113,9 @@ TEST(ScontrolNodes, AsPrintedBy2205) {
   EXPECT_EQ((*nodes)[0].memory, MiB{4000});
   EXPECT_TRUE((*nodes)[0].takes_jobs);
   EXPECT_FALSE((*nodes)[1].takes_jobs);
+  EXPECT_EQ((*nodes)[1].reason, "Duplicate jobid");
+  EXPECT_EQ((*nodes)[1].begun, Instant(std::chrono::seconds(1764000000)));
+  EXPECT_FALSE((*nodes)[0].begun);
   EXPECT_FALSE((*nodes)[2].takes_jobs);
   EXPECT_FALSE(parse_scontrol_nodes("slurm_load_node error: Unable to contact slurm controller\n"));
 }

@@ -57,6 +57,9 @@ Epilog={1}/epilog
 TaskProlog={1}/task-prolog
 JobSubmitPlugins=lua
 AccountingStorageTRES={2}
+# A batch job whose launch fails, as it may while munge or slurmctld is being started again, goes
+# back in the queue; without this Slurm holds it until an administrator looks.
+#   SchedulerParameters=...,nohold_on_prolog_fail
 # Every node with GPUs of Cleave's: add this to its NodeName line. What is not cut has a type of its
 # own, so that the sum never changes: Slurm drains a node that registers with another.
 #   NodeName={3} ... Gres={4}
@@ -259,6 +262,8 @@ constexpr NeededWord needed[] = {
     {"PrologFlags", "Alloc", "the prolog must have made the instance before the first step"},
     {"JobSubmitPlugins", "lua", "it gives --gres=mig:3g.20gb its count, and gates jobs"},
     {"SelectType", "select/cons_tres", "other plugins do not count GRES by type"},
+    {"SchedulerParameters", "nohold_on_prolog_fail",
+     "without it Slurm holds jobs that it could not launch"},
 };
 
 SetupFinding finding(std::string_view key, const std::vector<std::string>& values, bool fine,

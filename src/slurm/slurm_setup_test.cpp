@@ -17,7 +17,8 @@ const SetupFile& file_called(const std::vector<SetupFile>& files, std::string_vi
 
 /// What is written, as a site would merge it.
 std::string merged(const std::string& added) {
-  return "SelectType=select/cons_tres\n" + added;
+  return "SelectType=select/cons_tres\nSchedulerParameters=bf_continue,nohold_on_prolog_fail\n" +
+         added;
 }
 
 TEST(SlurmSetup, WhatIsWrittenIsWhatIsChecked) {

@@ -5,7 +5,6 @@
 
 import re
 import sys
-import time
 
 from slurm_cluster import Cluster, USERS, run_tests, until, why_not
 
@@ -67,20 +66,23 @@ def test_a_cancelled_job(cluster):
 
 
 def test_a_daemon_dies_under_a_job(cluster):
-    job = cluster.sbatch("%s; sleep 8; %s" % (SHOW, SHOW), "--gres=mig:4g.20gb:1")
+    job = cluster.sbatch("%s; while [ ! -e go ]; do sleep 0.2; done; %s" % (SHOW, SHOW),
+                         "--gres=mig:4g.20gb:1")
     cluster.wait_state(job, "RUNNING")
     node = cluster.column(job, "NodeList")
     before = until(lambda: cluster.claims(node), "the claim")
     cluster.kill("cleaved-" + node)
     cluster.start_cleaved(node)
     until(lambda: cluster.claims(node) == before, "the same claim after the restart")
+    with open(cluster.path("out/go"), "w", encoding="ascii"):
+        pass
     done(cluster, job)
 
 
 def test_no_room_requeues_and_never_drains(cluster):
     """Slurm is told of four times as much as the node can have in combination."""
     node = cluster.nodes[0]
-    full = cluster.sbatch("sleep 12", "--gres=mig:7g.40gb:4", "-w", node)
+    full = cluster.sbatch("sleep 3000", "--gres=mig:7g.40gb:4", "-w", node)
     cluster.wait_state(full, "RUNNING")
     until(lambda: cluster.claims(node), "its claim")
     waits = cluster.sbatch(SHOW, "--gres=mig:1g.5gb:1", "-w", node)
@@ -95,7 +97,7 @@ def test_no_room_requeues_and_never_drains(cluster):
 def test_the_observer_sees_counts_of_too_many(cluster):
     """Here Slurm is told of what each node could have of each profile alone."""
     cluster.start_observer()
-    time.sleep(3)
+    until(lambda: cluster.seen()["judged"] > 0, "a look")
     told = cluster.end_observer()
     assert told["more_than_possible"], told
 

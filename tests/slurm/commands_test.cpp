@@ -89,7 +89,9 @@ TEST_F(SlurmCommands, SetupWritesAndChecks) {
   EXPECT_EQ(run("setup --write " + site + " --nodes 'n[1-2]' --gpus 4xA100-40GB").exit_code, 0);
   EXPECT_EQ(shell("sh -n " + site + "/prolog").exit_code, 0);
   shell("cd " + site +
-        "; (echo SelectType=select/cons_tres; cat slurm.conf.add) > slurm.conf; cp gres.conf.add "
+        "; (echo SelectType=select/cons_tres; echo "
+        "SchedulerParameters=nohold_on_prolog_fail; cat slurm.conf.add) > slurm.conf; cp "
+        "gres.conf.add "
         "gres.conf");
   const std::string check =
       "setup --check --conf " + site + "/slurm.conf --nodes 'n[1-2]' --folder " + site;

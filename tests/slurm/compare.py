@@ -147,13 +147,15 @@ def on_slurm(binaries, jobs, mode, layout):
 
 
 def in_simulator(binaries, jobs, overhead):
-    """`overhead`: seconds by which an instance is held longer than its job runs."""
+    """With Slurm's priorities, which are those of arrival here. `overhead`: seconds by which an
+    instance is held longer than its job runs."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "jobs.jsonl")
         with open(path, "w", encoding="ascii") as file:
             for i, (at, size, seconds, _) in enumerate(jobs):
                 file.write(json.dumps({"id": str(i), "arrival_s": at, "profile": size,
                                        "duration_s": seconds + overhead,
+                                       "priority": len(jobs) - i,
                                        "speed": dict.fromkeys(PROFILES, 1.0)}) + "\n")
         subprocess.run([binaries + "/cleave", "simulate", "--fleet",
                         "3x%dxA100-40GB" % GPUS_OF_NODE, "--workload", path, "--may", "none",
@@ -221,6 +223,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=300)
     parser.add_argument("--ways", default=",".join(WAYS))
     parser.add_argument("--overhead", type=float, default=0.0)
+    parser.add_argument("--at-once", type=int, help="runs at a time; all ways of a seed otherwise")
     parser.add_argument("--out", default=".")
     parser.add_argument("--table")
     parser.add_argument("--page")
@@ -229,17 +232,21 @@ def main():
         text = table(read_rows(options.table))
         return write_into(options.page, text) if options.page else print(text)
     binaries = os.path.abspath(options.binaries)
-    for seed in map(int, options.seeds.split(",")):
-        ways = options.ways.split(",")
-        with concurrent.futures.ThreadPoolExecutor(len(ways)) as pool:
-            results = pool.map(
-                lambda way: run(binaries, seed, options.jobs, way, options.overhead), ways)
-            done = [dict(result, seed=seed, way=way) for way, result in zip(ways, results)]
-        with open(os.path.join(options.out, "seed-%d.jsonl" % seed), "w", encoding="ascii") as file:
-            for each in done:
-                file.write(json.dumps(each) + "\n")
-                each.pop("runs", None)
-                print(each, flush=True)
+    ways = options.ways.split(",")
+
+    def write(seed, way):
+        result = dict(run(binaries, seed, options.jobs, way, options.overhead), seed=seed, way=way)
+        name = os.path.join(options.out, "seed-%d-%s.jsonl" % (seed, way))
+        with open(name, "w", encoding="ascii") as file:
+            file.write(json.dumps(result) + "\n")
+        result.pop("runs", None)
+        print(result, flush=True)
+
+    with concurrent.futures.ThreadPoolExecutor(options.at_once or len(ways)) as pool:
+        runs = [pool.submit(write, seed, way)
+                for seed in map(int, options.seeds.split(",")) for way in ways]
+        for each in runs:
+            each.result()
 
 
 if __name__ == "__main__":

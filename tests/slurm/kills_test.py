@@ -3,6 +3,10 @@
     python3 kills_test.py BIN --mode node --jobs 20 --kills 10 --seed 1        77: skipped
 
 CLEAVE_LONG=1: 300 jobs and 200 kills in each mode.
+
+slurmctld saves that it started a job up to five seconds later. A job that began in the seconds
+before a kill of slurmctld, and ended before slurmctld was back, is one that never began in Slurm's
+books, and it runs once more, with or without Cleave: it is counted by itself, and is no failure.
 """
 
 import argparse
@@ -15,9 +19,6 @@ from runs import devices_in_use, read_runs, script, shared, twice
 from slurm_cluster import Cluster, USERS, until, why_not
 
 PROFILES = ["1g.5gb:1", "1g.5gb:2", "2g.10gb:1", "3g.20gb", "7g.40gb"]
-SAVED = 6  # seconds after which slurmctld has saved a job that it accepted
-
-
 AT_ONCE = 30  # jobs that are submitted before kills go on
 
 
@@ -25,48 +26,67 @@ def submit(cluster, draw, folder, count):
     jobs = [cluster.sbatch(script(folder, draw.randint(2, 8)), "-t", "2",
                            "--gres=mig:" + draw.choice(PROFILES), user=draw.choice(USERS))
             for _ in range(count)]
-    time.sleep(SAVED)
+    cluster.until_saved()
     return jobs
 
 
 def through_kills(cluster, draw, count, kills):
-    """Numbers of the jobs, and what the observer saw doubly used."""
+    """Numbers of the jobs, what the observer saw doubly used, and when slurmctld was away."""
     folder = cluster.path("runs")
     os.mkdir(folder)
     os.chmod(folder, 0o777)
-    jobs, double = [], []
+    jobs, double, away = [], [], []
     rounds = -(-count // AT_ONCE)
     for part in range(rounds):
         jobs += submit(cluster, draw, folder, min(AT_ONCE, count - len(jobs)))
         for _ in range(kills * (part + 1) // rounds - kills * part // rounds):
             name = draw.choice(cluster.daemons())
-            print("kill %s at %.1f" % (name, time.time()), flush=True)
+            killed = time.time()
+            print("kill %s at %.1f" % (name, killed), flush=True)
             cluster.kill(name)
             time.sleep(draw.uniform(0.2, 1.5))
             cluster.start_again(name)
+            if name == "slurmctld":
+                away.append((killed, time.time()))
             double += [use for use, by in devices_in_use(cluster.folder).items() if len(by) > 1]
             time.sleep(draw.uniform(0.2, 1.5))
-    return jobs, double
+    return jobs, double, away
+
+
+def forgotten(run, away):
+    """Whether its start was not saved, and it ended before that could be noticed: nodes register
+    within moments after slurmctld is back."""
+    unsaved, unnoticed = 6, 5
+    return any(killed - unsaved < run.begin < back and
+               killed - unsaved < run.end < back + unnoticed for killed, back in away)
+
+
+def without_forgotten(runs, away):
+    """The last that ended stays."""
+    ended = [run for run in runs if run.end is not None]
+    return [run for run in runs if run not in ended[:-1] or not forgotten(run, away)]
 
 
 def left(cluster):
     return cluster.run(["squeue", "-h", "-o", "%i %T %r %N"])
 
 
-def check(cluster, jobs, double):
+def check(cluster, jobs, double, away):
     until(lambda: left(cluster).returncode == 0 and not left(cluster).stdout,
-          lambda: "jobs: %s" % left(cluster).stdout, 150, 1)
+          lambda: "jobs: %s" % left(cluster).stdout, 200, 1)
     runs = {job: read_runs(cluster.path("runs"), job) for job in jobs}
     lost = [(job, cluster.state(job)) for job in jobs
             if cluster.state(job) != "COMPLETED" or not any(run.end for run in runs[job])]
-    again = [job for job in jobs if twice(runs[job])]
+    again = [job for job in jobs if twice(without_forgotten(runs[job], away))]
+    starts = [job for job in jobs if twice(runs[job]) and job not in again]
     both = shared([run for those in runs.values() for run in those])
     until(lambda: all(cluster.instance_count(node) == 0 for node in cluster.nodes),
           "all instances to go, as the simulated driver has them", 40)
     drained = cluster.drained()
-    print("jobs %d lost %s twice %s doubly used %s %s drained %s begun again %d" % (
-        len(jobs), lost, again, double, both, drained,
-        sum(len(those) > 1 for those in runs.values())), flush=True)
+    print("jobs %d lost %s twice %s doubly used %s %s drained %s begun again %d of these "
+          "starts that slurmctld forgot %d" % (
+              len(jobs), lost, again, double, both, drained,
+              sum(len(those) > 1 for those in runs.values()), len(starts)), flush=True)
     for job in again:
         print("job %d: %s" % (job, "; ".join(
             "%s from %.1f to %s" % (run.node, run.begin, run.end) for run in runs[job])))

@@ -4,6 +4,8 @@ which instances processes of jobs see.
 
     python3 observer.py FOLDER LIBRARY NODE=DIRECTORY...      until SIGTERM; then a line of JSON
 
+Until then FOLDER/observed has what it has seen so far.
+
 What Slurm may still give away, together with what it has given to jobs of which no process is there
 yet, must be possible beside what jobs see. Where Slurm or the driver changed during a look, the
 look is not judged."""
@@ -214,6 +216,9 @@ def main():
             told["most"] = max(told["most"], sum(slurm[0].values()))
             if said is not None:
                 over.append(said)
+        with open(os.path.join(folder, "observed.new"), "w", encoding="ascii") as file:
+            json.dump(told, file)
+        os.rename(file.name, os.path.join(folder, "observed"))
         time.sleep(0.05)
     print(json.dumps(told), flush=True)
 

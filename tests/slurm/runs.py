@@ -7,12 +7,12 @@ import sys
 SCRIPT = """say() { echo "$1 $SLURMD_NODENAME $CUDA_VISIBLE_DEVICES $(date +%%s.%%N)" \\
     >> %s/$SLURM_JOB_ID; }
 say begin
-sleep %s
+sleep %s || exit 1
 say end"""
 
 
 def script(folder, seconds):
-    """A job that notes where it begins and ends, in a file of its own."""
+    """A job that notes where it begins and ends, in a file of its own; not where it is stopped."""
     return SCRIPT % (folder, seconds)
 
 

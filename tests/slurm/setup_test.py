@@ -52,8 +52,11 @@ def merge(cluster):
     add = read(cluster, "setup/slurm.conf.add")
     gres = re.search(r"^#   NodeName=.* (Gres=\S+)$", add, re.M).group(1)
     weights = re.search(r"^#   PartitionName=.* (TRESBillingWeights=\S+)$", add, re.M).group(1)
+    parameter = re.search(r"^#   SchedulerParameters=\.\.\.(,\S+)$", add, re.M).group(1)
     lines = []
     for line in read(cluster, "slurm.conf").splitlines():
+        if line.startswith("SchedulerParameters="):
+            line += parameter
         if line.startswith("NodeName="):
             line += " " + gres
         if line.startswith("PartitionName="):

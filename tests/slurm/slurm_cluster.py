@@ -8,6 +8,7 @@ ends with this program; processes are ended by their numbers only.
 import json
 import os
 import pwd
+import random
 import re
 import shutil
 import signal
@@ -43,14 +44,46 @@ def why_not():
     return ""
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+def release():
+    """Slurm's, such as 22.05.8."""
+    return subprocess.run([which("slurmctld"), "-V"], capture_output=True, text=True,
+                          check=True).stdout.split()[1]
+
+
+class Ports:
+    """Ports that stay this cluster's while its daemons die and come back. Those that the system
+    gives to outgoing connections would be taken meanwhile, and so are left out; a socket without a
+    file keeps a block of the others from the clusters beside this one."""
+
+    BLOCK, FIRST, BLOCKS = 32, 12000, 500
+
+    def __init__(self):
+        with open("/proc/sys/net/ipv4/ip_local_port_range", encoding="ascii") as file:
+            low, high = map(int, file.read().split())
+        for block in random.sample(range(self.BLOCKS), self.BLOCKS):
+            ports = range(self.FIRST + block * self.BLOCK, self.FIRST + (block + 1) * self.BLOCK)
+            if ports[0] <= high and ports[-1] >= low:
+                continue
+            self.mine = socket.socket(socket.AF_UNIX)
+            try:
+                self.mine.bind("\0cleave-slurm-ports-%d" % block)
+                for port in ports:
+                    with socket.socket() as probe:
+                        probe.bind(("127.0.0.1", port))
+                self.next = iter(ports)
+                return
+            except OSError:
+                self.mine.close()
+        raise AssertionError("no %d ports in a row are free" % self.BLOCK)
+
+
+PATIENCE = 4  # times as long as an idle machine needs at most: bounds, which a pass never waits for
 
 
 def until(condition, what, seconds=30.0, pause=0.1):
-    """Waits for it; what it returned. Fails with `what`, which may be a function."""
+    """Waits for it, PATIENCE times `seconds` at most; what it returned. Fails with `what`, which
+    may be a function."""
+    seconds *= PATIENCE
     end = time.monotonic() + seconds
     while True:
         found = condition()
@@ -72,7 +105,7 @@ def run_tests(cluster, tests, wanted, where=""):
         try:
             test(cluster)
             said = "ok"
-        except AssertionError as wrong:
+        except (AssertionError, subprocess.SubprocessError) as wrong:
             failed += 1
             said = "FAILED: %s" % wrong
         print("%s%s: %s (%.1f s)" % (test.__name__, where, said, time.monotonic() - begun),
@@ -103,7 +136,8 @@ class Cluster:
         os.chmod(self.folder, 0o755)
         self.running = {}  # by name: Popen
         self.observer = None
-        self.ports = {name: free_port() for name in self.nodes + ["ctld", "dbd", "sql"]}
+        self.reserved = Ports()
+        self.ports = dict(zip(self.nodes + ["ctld", "dbd", "sql"], self.reserved.next))
         self.environment = dict(os.environ, SLURM_CONF=self.path("slurm.conf"),
                                 PATH=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
         for name in list(self.environment):
@@ -186,25 +220,41 @@ class Cluster:
             self.kill(name, signal.SIGTERM)
         for name in list(self.running):
             self.kill(name, signal.SIGTERM)
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self.reserved.mine.close()
+        if not os.environ.get("CLEAVE_KEEP_SLURM"):
+            shutil.rmtree(self.folder, ignore_errors=True)
 
     def stepds(self, node):
-        """slurmstepd processes of a node: their command lines say `slurmstepd`, and they have our
-        folder open."""
+        """slurmstepd processes, whose command lines say so, and what runs in jobs: they know our
+        folder."""
         found = []
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
                 with open("/proc/%s/cmdline" % pid, "rb") as file:
                     words = file.read()
-                if b"slurmstepd" not in words:
-                    continue
                 with open("/proc/%s/environ" % pid, "rb") as file:
                     environment = file.read()
             except OSError:
                 continue
-            if self.folder.encode() in environment:
+            if self.folder.encode() in environment and (
+                    b"slurmstepd" in words or b"\0SLURM_JOB_ID=" in environment):
                 found.append(int(pid))
         return found
+
+    def kill_processes_of(self, job):
+        """All that a job has on this machine, its slurmstepd first, as if it had never begun."""
+        for needle, name in ((b"slurmstepd: [%d." % job, "cmdline"),
+                             (b"SLURM_JOB_ID=%d\0" % job, "environ")):
+            for pid in filter(str.isdigit, os.listdir("/proc")):
+                try:
+                    with open("/proc/%s/environ" % pid, "rb") as file:
+                        environment = file.read()
+                    with open("/proc/%s/%s" % (pid, name), "rb") as file:
+                        found = needle in file.read()
+                    if found and self.folder.encode() in environment:
+                        os.kill(int(pid), signal.SIGKILL)
+                except OSError:
+                    continue
 
     def start_munged(self):
         if not os.path.exists(self.path("munge.key")):
@@ -217,7 +267,12 @@ class Cluster:
                               "--pid-file", self.path("munged.pid"),
                               "--log-file", self.path("munged.own.log"),
                               "--seed-file", self.path("munged.seed")])
-        until(lambda: os.path.exists(self.path("munge.sock")), "munged")
+        until(self.munged_answers, "munged")
+
+    def munged_answers(self):
+        """The socket's file is left where it was killed."""
+        with socket.socket(socket.AF_UNIX) as probe:
+            return probe.connect_ex(self.path("munge.sock")) == 0
 
     def start_database(self):
         subprocess.run([which("mariadb-install-db"), "--no-defaults", "--user=root",
@@ -287,7 +342,27 @@ class Cluster:
     def end_observer(self):
         """What it saw."""
         self.observer.send_signal(signal.SIGTERM)
-        return json.loads(self.observer.communicate(timeout=60)[0])
+        return json.loads(self.observer.communicate(timeout=60 * PATIENCE)[0])
+
+    def seen(self):
+        """What it has seen so far."""
+        try:
+            with open(self.path("observed"), encoding="ascii") as file:
+                return json.load(file)
+        except FileNotFoundError:
+            return {"judged": 0, "most": 0}
+
+    def until_saved(self):
+        """Until slurmctld has saved what was there when this was called: that survives it."""
+        now = time.time()
+
+        def saved():
+            try:
+                return os.stat(self.path("ctld/job_state")).st_mtime > now
+            except FileNotFoundError:
+                return False
+
+        until(saved, "slurmctld to save its state")
 
     def daemons(self):
         """The names of what may die and come back."""
@@ -320,7 +395,9 @@ class Cluster:
                  "ProctrackType=proctrack/linuxproc", "TaskPlugin=task/none", "MpiDefault=none",
                  "SelectType=select/cons_tres", "SelectTypeParameters=CR_Core",
                  "SchedulerParameters=bf_interval=1,sched_interval=1,sched_min_interval=100000,"
-                 "batch_sched_delay=1,bf_continue", "ReturnToService=2",
+                 "batch_sched_delay=1,bf_continue" +
+                 (",nohold_on_prolog_fail" if self.mode in ("node", "cluster") else ""),
+                 "ReturnToService=2",
                  "JobAcctGatherType=jobacct_gather/none",
                  "StateSaveLocation=" + self.path("ctld"),
                  "SlurmdSpoolDir=" + self.path("spool-%n"), "SlurmdPidFile=" + self.path("%n.pid"),
@@ -354,6 +431,9 @@ class Cluster:
             "SlurmUser=root", "StorageType=accounting_storage/mysql", "StorageHost=127.0.0.1",
             "StoragePort=%d" % self.ports["sql"], "StorageUser=slurm", "StoragePass=slurm",
             "StorageLoc=slurm_acct_db", "PidFile=" + self.path("slurmdbd.pid"), ""]), 0o600)
+        # Later releases look for control groups of systemd's even where nothing uses them.
+        if tuple(map(int, release().split(".")[:2])) >= (23, 11):
+            self.write("cgroup.conf", "CgroupPlugin=disabled\n")
         os.mkdir(self.path("ctld"))
         for node in self.nodes:
             os.mkdir(self.path("spool-" + node))
@@ -408,7 +488,9 @@ class Cluster:
         return gres, " " + re.search("TRESBillingWeights=\\S+", comments).group(0), lines
 
     def plugin(self):
-        """SPANK's, which is built where Slurm's headers are."""
+        """SPANK's, which is built where Slurm's headers are, for their release."""
+        if os.environ.get("CLEAVE_WITHOUT_SPANK"):
+            return ""
         return os.path.join(self.binaries, "..", "lib", "cleave-slurm", "cleave_mig_memory.so")
 
     # Using it.
@@ -416,7 +498,7 @@ class Cluster:
     def socket(self, node):
         return self.path(node + ".sock")
 
-    def run(self, words, user=None, seconds=60, text=None):
+    def run(self, words, user=None, seconds=60 * PATIENCE, text=None):
         """A tool of Slurm's; as a user, in the folder for outputs."""
         more = {}
         if user is not None:
@@ -464,7 +546,7 @@ class Cluster:
     def ask(self, node, words):
         done = subprocess.run([self.binaries + "/cleave"] + words +
                               ["--socket", self.socket(node), "--json"], text=True,
-                              capture_output=True, timeout=60, check=False)
+                              capture_output=True, timeout=60 * PATIENCE, check=False)
         return json.loads(done.stdout) if done.stdout.strip() else {}
 
     def cleaved_is_ready(self, node):
@@ -477,7 +559,7 @@ class Cluster:
         """How many instances the simulated driver has, as another program sees them."""
         library = os.path.join(self.binaries, "..", "lib", "cleave-nvmlsim", "libnvidia-ml.so.1")
         done = subprocess.run([self.binaries + "/cleave", "instances", "--json", "--nvml", library],
-                              text=True, capture_output=True, timeout=60, check=True,
+                              text=True, capture_output=True, timeout=60 * PATIENCE, check=True,
                               env=dict(os.environ,
                                        CLEAVE_SIM_NODE=self.path("state-%s/sim-node" % node)))
         return len(json.loads(done.stdout)["instances"])

@@ -14,7 +14,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds first_pause{50}, longest_pause{500};
+constexpr std::chrono::milliseconds first_pause{10}, longest_pause{500};
 
 /// Pauses that grow, until a moment.
 class Pauses {

@@ -60,6 +60,8 @@ class DryPort final : public SlurmPort {
     return real_->ends(jobs);
   }
   [[nodiscard]] Result<void> mark_ended(const AccountedEnd&) override { return {}; }
+  [[nodiscard]] Result<void> ask_to_register(const std::string&) override { return {}; }
+  [[nodiscard]] Result<void> give_back(const ClaimLeft&) override { return {}; }
 
  private:
   SlurmPort* real_;
@@ -67,7 +69,7 @@ class DryPort final : public SlurmPort {
 
 Json to_json(const ControllerRound& round, double took_s) {
   Json updates = Json::array(), released = Json::array(), gated = Json::array(),
-       ended = Json::array();
+       ended = Json::array(), given_back = Json::array();
   for (const auto* each : {&round.counts.updates, &round.cluster.updates})
     for (const NodeUpdate& update : *each)
       updates.push_back({{"node", update.node}, {"gres", gres_text(update.counts)}});
@@ -77,10 +79,14 @@ Json to_json(const ControllerRound& round, double took_s) {
     gated.push_back({{"job", job.job}, {"why", job.why}});
   for (const AccountedEnd& end : round.ended)
     ended.push_back({{"job", end.job}, {"status", end.status}});
+  for (const ClaimLeft& claim : round.given_back)
+    given_back.push_back({{"node", claim.node}, {"claim", claim.key}});
   Json json{{"updates", updates},
             {"released", released},
             {"gated", gated},
             {"ended", ended},
+            {"registered", round.registered},
+            {"given_back", given_back},
             {"waiting", round.cluster.waiting},
             {"trouble", round.trouble},
             {"seconds", took_s}};
@@ -105,14 +111,18 @@ void tell(const ControllerRound& round, double took_s,
     fmt::print("job {} waits again: {}\n", job.job, job.why);
   for (const AccountedEnd& end : round.ended)
     fmt::print("job {} has ended, which Slurm had forgotten\n", end.job);
+  for (const std::string& node : round.registered)
+    fmt::print("node {} is to say which jobs it has\n", node);
+  for (const ClaimLeft& claim : round.given_back)
+    fmt::print("claim {} on {} was left and is given back\n", claim.key, claim.node);
   std::fflush(stdout);
 }
 
 /// One round, by a controller that may act; whether Slurm answered.
-bool serve(SlurmPort& port, const SlurmControllerCommandOptions& options, CountLaws& laws,
+bool serve(SlurmPort& port, const SlurmControllerCommandOptions& options, ControllerMemory& memory,
            const std::function<bool()>& may_act) {
   const auto begun = steady_time();
-  const auto round = run_round(port, settings_of(options), laws, wall_time(), may_act);
+  const auto round = run_round(port, settings_of(options), memory, wall_time(), may_act);
   if (!round) {
     fmt::print(stderr, "{}\n", round.error().text());
     return false;
@@ -138,9 +148,9 @@ Result<int> controller(const SlurmControllerCommandOptions& options) {
   SlurmTools tools(options.reach);
   DryPort dry(tools);
   SlurmPort& port = options.dry_run ? static_cast<SlurmPort&>(dry) : tools;
-  CountLaws laws;
+  ControllerMemory memory;
   const std::function<bool()> always = [] { return true; };
-  if (options.once || options.dry_run) return serve(port, options, laws, always) ? 0 : 1;
+  if (options.once || options.dry_run) return serve(port, options, memory, always) ? 0 : 1;
   if (options.lease.empty())
     return fail(ErrorKind::bad_usage, "--lease", "a controller that goes on needs a lease",
                 "name a folder that all machines with a controller share");
@@ -156,7 +166,7 @@ Result<int> controller(const SlurmControllerCommandOptions& options) {
       fmt::print(stderr, "{} has the lease\n",
                  now ? fmt::format("this controller, number {},", lease.number()) : lease.owner());
     had = now;
-    if (now) serve(port, options, laws, [&] { return lease.may_act(); });
+    if (now) serve(port, options, memory, [&] { return lease.may_act(); });
     rest(options);
   }
   lease.leave();

@@ -3,6 +3,8 @@
 // that Slurm went by were a moment old, a batch job waits again, and an interactive one, which
 // Slurm cannot requeue, is told why and ends.
 
+#include <functional>
+#include <optional>
 #include <thread>
 
 #include "base/format.hpp"
@@ -48,19 +50,20 @@ void turn_away(const HookJob& hook, bool requeue, const std::string& why) {
   (void)ask_slurm({"scancel", job});
 }
 
+/// `room`: how long to wait for it, which is only asked where there is none at once.
 Result<ApiClaim> claim_for(ApiClient& daemon, const HookJob& hook, const ClaimOrder& order,
-                           seconds room) {
+                           const std::function<seconds()>& room) {
   const std::string key = slurm_claim_key(hook.number);
   const auto first = make_claim(daemon, key, order, {});
   if (!first && first.error().place == "differs") {
     // The job ran here before, at another place, and its epilog never did.
     (void)release_claim(daemon, key, left_over_patience);
-    return make_claim(daemon, key, order, {.room = room});
+    return make_claim(daemon, key, order, {.room = room()});
   }
   if (first || !(may_have_room_later(first.error()) || daemon.unreachable())) return first;
   // Jobs that have ended without their epilog may be what has the room.
   (void)release_left_over(daemon, hook.node);
-  return make_claim(daemon, key, order, {.room = room});
+  return make_claim(daemon, key, order, {.room = room()});
 }
 
 /// While slurmctld or munge is being started again nothing can be asked, and a job without its
@@ -88,14 +91,19 @@ Result<void> begin(const HookOptions& given) {
   }
   const ClaimOrder order = claim_order_of(*job, *hook);
   if (order.asks.empty()) return {};
-  const bool requeue = job->requeueable && is_batch(hook->number);
+  std::optional<bool> known;
+  const auto requeues = [&] {
+    if (!known) known = job->requeueable && is_batch(hook->number);
+    return *known;
+  };
   auto daemon = open_daemon(options);
   if (!daemon) return std::unexpected(daemon.error());
-  const auto claim =
-      claim_for(*daemon, *hook, order, seconds(requeue ? options.batch_wait_s : options.wait_s));
+  const auto claim = claim_for(*daemon, *hook, order, [&] {
+    return seconds(requeues() ? options.batch_wait_s : options.wait_s);
+  });
   if (claim) return write_note(options, *hook, {claim->environment.visible_devices, {}});
   (void)write_note(options, *hook, {{}, claim.error().text()});
-  turn_away(*hook, requeue, claim.error().text());
+  turn_away(*hook, requeues(), claim.error().text());
   return std::unexpected(claim.error());
 }
 

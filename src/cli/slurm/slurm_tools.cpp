@@ -10,6 +10,7 @@
 #include "base/format.hpp"
 #include "base/json.hpp"
 #include "cli/child_program.hpp"
+#include "cli/daemon/claim_client.hpp"
 #include "cli/daemon/daemon_client.hpp"
 #include "model/profile_set.hpp"
 
@@ -176,7 +177,8 @@ std::optional<Instant> SlurmTools::ask_begun() {
 
 Result<SlurmSight> SlurmTools::look() {
   SlurmSight sight;
-  const auto nodes = run_tool(reach_, {"scontrol", "-o", "-d", "show", "node"});
+  const auto nodes =
+      run_tool(reach_, {"env", "SLURM_TIME_FORMAT=%s", "scontrol", "-o", "-d", "show", "node"});
   if (!nodes) return std::unexpected(nodes.error());
   auto read_nodes = parse_scontrol_nodes(*nodes);
   if (!read_nodes) return std::unexpected(read_nodes.error());
@@ -212,8 +214,12 @@ Result<void> SlurmTools::release(const ReleasedJob& job) {
 }
 
 Result<void> SlurmTools::gate(const GatedJob& job) {
-  return update({fmt::format("JobId={}", job.job), "StartTime=" + time_text(slurm_gate),
-                 "ReqNodeList=" + job.nodes, "Comment=" + job.comment});
+  const auto gated = update({fmt::format("JobId={}", job.job), "StartTime=" + time_text(slurm_gate),
+                             "ReqNodeList=" + job.nodes, "Comment=" + job.comment});
+  if (!gated || !job.held) return gated;
+  const auto said = run_tool(reach_, {"scontrol", "release", fmt::format("{}", job.job)});
+  if (!said) return std::unexpected(said.error());
+  return {};
 }
 
 Result<void> SlurmTools::hurry(std::int64_t job) {
@@ -236,6 +242,17 @@ Result<void> SlurmTools::mark_ended(const AccountedEnd& end) {
   const auto said = run_tool(reach_, {program.string(), "slurm", "mark-ended",
                                       fmt::format("{}", end.job), fmt::format("{}", end.status)});
   if (!said) return std::unexpected(said.error());
+  return {};
+}
+
+/// Of all that `scontrol` can say, this alone has a node register without a change of its state.
+Result<void> SlurmTools::ask_to_register(const std::string& node) {
+  return update({"NodeName=" + node, "State=UNDRAIN"});
+}
+
+Result<void> SlurmTools::give_back(const ClaimLeft& claim) {
+  const auto done = daemons_.at(claim.node)->ask_json("DELETE", claim_target(claim.key));
+  if (!done) return std::unexpected(done.error());
   return {};
 }
 

@@ -58,11 +58,11 @@ std::pair<double, double> decide(const BenchSlurmCommandOptions& options, std::s
   settings.counts.most_raised = nodes;
   settings.cluster.scheduler = options.scheduler;
   const bool gated = mode == SlurmMode::cluster;
-  CountLaws laws;
+  ControllerMemory memory;
   const Instant now{std::chrono::seconds{1'764'000'000}};
   come(slurm, options.waiting + nodes * gpus_of_node * 4, gated);
   const auto serve = [&] {
-    static_cast<void>(run_round(slurm, settings, laws, now, always));
+    static_cast<void>(run_round(slurm, settings, memory, now, always));
     slurm.schedule();
     slurm.prolog();
   };
@@ -81,7 +81,7 @@ std::pair<double, double> decide(const BenchSlurmCommandOptions& options, std::s
       static_cast<void>(cluster_round(views, sight.jobs, now, settings.cluster));
     else
       static_cast<void>(
-          count_round(views, waiting_in_order(sight.jobs), now, settings.counts, laws));
+          count_round(views, waiting_in_order(sight.jobs), now, settings.counts, memory.laws));
     times.push_back(seconds_since(begin) * 1e3);
     bench.waiting = slurm.waiting();
     serve();
