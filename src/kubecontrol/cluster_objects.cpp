@@ -251,8 +251,8 @@ std::optional<DisruptionBudget> read_budget(const Json& object) {
   return budget;
 }
 
-NodeState read_node_state(const Json& object) {
-  NodeState node;
+NodeReadiness read_node_readiness(const Json& object) {
+  NodeReadiness node;
   node.name = text_below(object, {"metadata", "name"});
   for (const Json& each : json_below(object, {"status", "conditions"}))
     if (text_below(each, {"type"}) == "Ready") node.open = text_below(each, {"status"}) == "True";

@@ -103,12 +103,12 @@ struct DisruptionBudget {
 [[nodiscard]] std::optional<DisruptionBudget> read_budget(const Json& object);
 
 /// Whether a node takes pods, and of which kind.
-struct NodeState {
+struct NodeReadiness {
   std::string name;
   bool open = false;              // ready, and not cordoned
   std::vector<NodeTaint> taints;  // that keep pods away
 };
-[[nodiscard]] NodeState read_node_state(const Json& object);
+[[nodiscard]] NodeReadiness read_node_readiness(const Json& object);
 /// Whether the object has the label for compaction.
 [[nodiscard]] bool has_compact_label(const Json& object);
 

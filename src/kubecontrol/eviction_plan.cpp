@@ -37,7 +37,7 @@ class SceneBoard {
   SceneBoard(const ClusterScene& scene, const ControlPod* tolerant, const EvictionRules& rules,
              Instant now)
       : scene_(scene), rules_(rules), now_(now) {
-    for (const NodeState& state : scene.states) {
+    for (const NodeReadiness& state : scene.states) {
       const bool may = state.open && std::ranges::all_of(state.taints, [&](const NodeTaint& each) {
                          return tolerant != nullptr && tolerant->tolerates(each);
                        });

@@ -29,7 +29,7 @@ struct ClusterScene {
   std::map<std::string, ControlPod> pods;  // by UID
   std::map<KubeName, ControlClaim> claims;
   std::map<std::string, ControlNode> nodes;  // by name
-  std::vector<NodeState> states;             // of nodes
+  std::vector<NodeReadiness> states;         // of nodes
   std::vector<DisruptionBudget> budgets;
   std::set<std::string> compacted_spaces;  // namespaces with the label
   EvictionHistory evicted;

@@ -30,7 +30,8 @@ struct Fragmented : SmallCluster {
       const auto found = api.lists.find(target);
       return found == api.lists.end() ? std::vector<Json>() : found->second;
     };
-    for (const Json& each : listed("/api/v1/nodes")) scene.states.push_back(read_node_state(each));
+    for (const Json& each : listed("/api/v1/nodes"))
+      scene.states.push_back(read_node_readiness(each));
     for (const Json& each : listed("/apis/policy/v1/poddisruptionbudgets"))
       scene.budgets.push_back(*read_budget(each));
     for (const Json& each : listed("/api/v1/namespaces"))

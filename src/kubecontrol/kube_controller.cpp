@@ -127,7 +127,7 @@ Result<void> KubeController::read_rest() {
   const auto spaces = kube_.list(spaces_target);
   if (!spaces) return std::unexpected(spaces.error());
   states_.clear();
-  for (const Json& each : nodes->items) states_.push_back(read_node_state(each));
+  for (const Json& each : nodes->items) states_.push_back(read_node_readiness(each));
   budgets_.clear();
   for (const Json& each : budgets->items)
     if (auto budget = read_budget(each)) budgets_.push_back(std::move(*budget));

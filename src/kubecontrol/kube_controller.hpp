@@ -111,7 +111,7 @@ class KubeController {
   std::map<std::string, Duration> passed_;  // pods, until then
   std::optional<Duration> looked_;          // for pods that wait
   std::string said_;
-  std::vector<NodeState> states_;
+  std::vector<NodeReadiness> states_;
   std::vector<DisruptionBudget> budgets_;
   std::set<std::string> compacted_spaces_;
   EvictionHistory evicted_;
