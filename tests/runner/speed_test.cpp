@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "base/format.hpp"
+#include "base/sanitized_test.hpp"
 #include "base/text.hpp"
 #include "stand.hpp"
 
@@ -45,7 +46,8 @@ TEST(SupervisorSpeed, AJobBeginsSoon) {
   fmt::print(
       "start() returns after {:.2f} ms, the program runs after {:.2f} ms; at most {:.2f} ms\n",
       returned[returned.size() / 2], began[began.size() / 2], began.back());
-  EXPECT_LT(began[began.size() / 2], 100);
+  // 2 ms where nothing else runs; what is timed beside others is only bounded.
+  EXPECT_LT(began[began.size() / 2], sanitized ? 2000 : 500);
 }
 
 TEST(SupervisorSpeed, ASupervisorTakesLittle) {
