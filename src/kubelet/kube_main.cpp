@@ -108,7 +108,7 @@ Result<std::string> uid_of_node(KubeDoor& kube, const std::string& node) {
 /// Tells a listener of changes, from a thread of its own.
 std::thread follower(const KubeServer& server, const std::string& target, const std::string& query,
                      const KubeListener& listener, const std::atomic<bool>& stop,
-                     std::function<void(Json&)> trim = {}) {
+                     const std::function<void(Json&)>& trim = {}) {
   return std::thread([=, &stop] {
     KubeRest::Settings settings;
     settings.stop = [&stop] { return stop.load(); };
