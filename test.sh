@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds Cleave and runs every test: the release build, then the address and undefined-behaviour
-# sanitizers, then the thread sanitizer on the tests that start threads. Builds what ./demo.sh builds,
-# too, and compiles the files of the change each by itself; clang-tidy reads them.
+# sanitizers, then the thread sanitizer on the tests that start threads. Compiles the files of the
+# change each by itself, too, and clang-tidy reads them.
 #
 #   ./test.sh            all of it: 20 to 35 minutes on two cores
 #   ./test.sh --quick    the release build only
@@ -223,9 +223,9 @@ if [ "$long" = yes ]; then tools/clients.sh --long; else tools/clients.sh; fi ||
 tools/containers.sh || true
 [ ! -e build/clients/unpacked/usr/include/nvml.h ] || export CLEAVE_NVML_HEADER="$PWD/build/clients/unpacked/usr/include/nvml.h"
 run_tests release
-[ "$quick" = yes ] || run_quick_build
 run_tidy
 if [ "$long" = yes ]; then
+  run_quick_build
   run_debug_build
   run_long laws_test 'Scheduler/Hosts.*' CLEAVE_HOST_EVENTS=120000
   run_long laws_test '-*dyna*:*racle*' CLEAVE_LAW_EVENTS=10000000 CLEAVE_REBUILD_EVENTS=1000000 CLEAVE_LONG=1
