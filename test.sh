@@ -3,7 +3,7 @@
 # sanitizers, then the thread sanitizer on the tests that start threads. Compiles the files of the
 # change each by itself, too, and clang-tidy reads them.
 #
-#   ./test.sh            all of it: 20 to 35 minutes on two cores
+#   ./test.sh            all of it: an hour and more on two cores where nothing is built yet
 #   ./test.sh --quick    the release build only
 #   ./test.sh --long     all of it, with the long forms of laws, seeds, crashes and fuzzing: hours
 #
