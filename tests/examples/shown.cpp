@@ -47,7 +47,7 @@ std::string without_ends(const std::string& text) {
 /// Adds the calls of one line that is to be typed.
 void add_calls(const std::string& line, std::vector<std::string>& calls) {
   static const std::regex ours(
-      R"(^(?:\$ )?(?:sudo )?(?:[A-Z_]+=\S+ )*((?:cleave|cleaved|cleave-job) .*)$)");
+      R"(^(?:\$ )?(?:sudo )?(?:[A-Z_]+=\S+ )*((?:cleave|cleaved|cleave-job|cleave-kube) .*)$)");
   for (const std::string& part : split_outside_quotes(line)) {
     std::smatch match;
     const std::string call = without_ends(part);
@@ -88,7 +88,7 @@ std::vector<std::string> calls_in(const std::string& text, bool help) {
 }
 
 std::vector<std::string> mentions_in(const std::string& text) {
-  static const std::regex pattern("`((?:cleave|cleaved|cleave-job) [^`]+)`");
+  static const std::regex pattern("`((?:cleave|cleaved|cleave-job|cleave-kube) [^`]+)`");
   std::vector<std::string> mentions = all_matches(text, pattern);
   for (std::string& each : mentions) std::ranges::replace(each, '\n', ' ');
   return mentions;

@@ -42,12 +42,14 @@ std::string unmarked(std::string page) {
   return page;
 }
 
-/// The help and the man page of a command and of all below it.
+/// The help of a command and of all below it; of `cleave` the man pages too.
 void add_help(const std::string& command, std::vector<ShownText>& texts) {
   const std::string help = printed(command + " --help");
   texts.push_back({command + " --help", help, true});
-  const std::string page = "cleave man" + command.substr(std::string_view("cleave").size());
-  texts.push_back({page, unmarked(printed(page)), true});
+  if (command == "cleave" || command.starts_with("cleave ")) {
+    const std::string page = "cleave man" + command.substr(std::string_view("cleave").size());
+    texts.push_back({page, unmarked(printed(page)), true});
+  }
   // Commands stand below headings of their own; options begin with a dash, arguments are capitals.
   std::stringstream stream(help);
   std::string heading;
@@ -58,6 +60,11 @@ void add_help(const std::string& command, std::vector<ShownText>& texts) {
       continue;
     add_help(command + " " + line.substr(2, line.find(' ', 2) - 2), texts);
   }
+}
+
+/// Without gRPC there is no cleave-kube, and what is shown of it cannot be tried.
+bool has_cleave_kube() {
+  return std::filesystem::exists(binary_dir() + "/bin/cleave-kube");
 }
 
 const std::vector<ShownText>& all_texts() {
@@ -71,13 +78,16 @@ const std::vector<ShownText>& all_texts() {
     for (const char* file : {"README.md", "ARCHITECTURE.md", "CHANGELOG.md"})
       add_file(std::filesystem::path(source_dir()) / file);
     for (const auto& entry : std::filesystem::recursive_directory_iterator(source_dir() + "/docs"))
-      if (entry.is_regular_file()) add_file(entry.path());
+      if (entry.is_regular_file() &&
+          (has_cleave_kube() || entry.path().filename() != "kubernetes.md"))
+        add_file(entry.path());
     for (const char* command : {"cleaved --help", "cleave-job --help", "cleave schedulers",
                                 "cleave forecasters", "cleave policies", "cleave workload list"})
       texts.push_back({command, printed(command), true});
     const std::string smi = binary_dir() + "/lib/cleave-nvmlsim/cleave-smi --help";
     texts.push_back({"nvidia-smi --help", printed(smi), true});
     add_help("cleave", texts);
+    if (has_cleave_kube()) add_help("cleave-kube", texts);
     texts.push_back({"cleaved --man", unmarked(printed("cleaved --man")), true});
     texts.push_back({"cleaved --sample-config", printed("cleaved --sample-config")});
     return texts;
