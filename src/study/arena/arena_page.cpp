@@ -67,6 +67,11 @@ stands in both.
   a rough guide, and of one there is none.
 - **Lost** `a/b/c`: *a* cells have ratios above {:.2f} or are unfinished, *b* of these are more than
   two standard errors above 1, and *c* cells are above {:.2f}.
+- **Why** a cell is lost: of a mean turnaround its two parts, each against that of the best baseline
+  and in terms of its turnaround; a positive wait says that jobs waited longer for a place, a
+  positive execution that they ran longer, on smaller instances or for what stops cost. Of another
+  metric it says what the mean turnaround is in terms of that of the very baseline: the price of a
+  better mean is often a longer tail.
 - **Times bound**: mean turnaround over the lower bound that no scheduler can beat
   ([comparing](comparing.md)).
 - **Longest wait** of a scheduler is in terms of that of the scheduler under test, in the mean over

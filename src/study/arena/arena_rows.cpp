@@ -101,6 +101,27 @@ std::optional<double> wait_ratio(const ArenaResults::Of& cell, std::size_t of, s
   return one && other ? std::optional(*one / *other) : std::nullopt;
 }
 
+/// By what the contestant is behind the best baseline of the metric in a cell that both finish: for
+/// turnaround by its parts, in terms of the baseline's turnaround; for another metric it is the
+/// turnaround there, which is what most schedulers go for.
+std::string loss_reason(const ArenaResults::Of& cell, std::size_t contestant, std::size_t best,
+                        const ArenaMetric& metric) {
+  const auto mean = [&](std::size_t of, double ArenaRun::*value) {
+    return arena_mean(cell, of, value).value_or(0);
+  };
+  const double turnaround = mean(best, &ArenaRun::turnaround_s);
+  if (turnaround <= 0) return "";
+  if (metric.value != &ArenaRun::turnaround_s)
+    return fmt::format("turnaround {:.2f} of its",
+                       mean(contestant, &ArenaRun::turnaround_s) / turnaround);
+  const auto percent = [&](double ArenaRun::*value) {
+    return 100 * (mean(contestant, value) - mean(best, value)) / turnaround;
+  };
+  return fmt::format("wait {:+.1f} %, execution {:+.1f} %; disruptions {:.2f}, there {:.2f}",
+                     percent(&ArenaRun::wait_s), percent(&ArenaRun::execution_s),
+                     mean(contestant, &ArenaRun::disruptions), mean(best, &ArenaRun::disruptions));
+}
+
 template <class Row>
 using Columns = cli::Columns<Row>;
 constexpr std::string_view metric_headings[] = {"turnaround", "p95 slowdown", "makespan"};
@@ -231,11 +252,15 @@ std::vector<ArenaLoss> arena_losses(const ArenaResults& results, std::size_t cha
   constexpr double shown_above_one = 1.0005;
   std::vector<ArenaLoss> losses;
   const auto scores = arena_scores(results, challenger, metric);
-  for (std::size_t i = 0; i < scores.size(); ++i)
-    if (scores[i].lost(shown_above_one))
-      losses.push_back({results.cells[i].cell.name,
-                        scores[i].best ? results.contestants[*scores[i].best].spec : "-",
-                        scores[i].why, scores[i]});
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    const ArenaScore& score = scores[i];
+    if (!score.lost(shown_above_one)) continue;
+    const bool compared = score.state == State::compared;
+    losses.push_back(
+        {results.cells[i].cell.name, score.best ? results.contestants[*score.best].spec : "-",
+         compared ? loss_reason(results.cells[i], challenger, *score.best, metric) : score.why,
+         score});
+  }
   std::ranges::stable_sort(losses, [](const ArenaLoss& a, const ArenaLoss& b) {
     const auto badness = [](const ArenaScore& score) {
       return std::pair(score.state == State::unfinished, score.ratio);

@@ -44,7 +44,8 @@ bool ArenaRun::same_as(const ArenaRun& other) const {
   return finished == other.finished && turnaround_s == other.turnaround_s &&
          p95_slowdown == other.p95_slowdown && makespan_s == other.makespan_s &&
          disruptions == other.disruptions && longest_wait_s == other.longest_wait_s &&
-         shares == other.shares && why.has_value() == other.why.has_value();
+         wait_s == other.wait_s && execution_s == other.execution_s && shares == other.shares &&
+         why.has_value() == other.why.has_value();
 }
 
 ArenaRun run_in_arena(const OpenArenaCell& cell, std::size_t seed,
@@ -68,6 +69,8 @@ ArenaRun run_in_arena(const OpenArenaCell& cell, std::size_t seed,
   }
   run.finished = summary->finished == summary->jobs;
   run.turnaround_s = in_seconds(summary->turnaround.mean);
+  run.wait_s = in_seconds(summary->wait.mean);
+  run.execution_s = in_seconds(summary->execution.mean);
   run.p95_slowdown = summary->slowdown.p95;
   run.makespan_s = in_seconds(summary->makespan);
   run.disruptions = summary->disruptions_mean.value_or(0);

@@ -30,6 +30,7 @@ struct OpenArenaCell {
 struct ArenaRun {
   bool finished = false;  // all jobs did
   double turnaround_s = 0, p95_slowdown = 0, makespan_s = 0, disruptions = 0, longest_wait_s = 0;
+  double wait_s = 0, execution_s = 0;       // the two parts of turnaround_s
   double plans = 0, moves = 0, served = 0;  // of compactions; not kept
   bool shares = false;                      // jobs shared instances, so that other bounds hold
   double seconds = 0;                       // that it took to simulate

@@ -103,6 +103,8 @@ TEST(Arena, RunsAreThoseOfSimulate) {
   EXPECT_EQ(run.p95_slowdown, summary->slowdown.p95);
   EXPECT_EQ(run.makespan_s, in_seconds(summary->makespan));
   EXPECT_EQ(run.longest_wait_s, in_seconds(summary->first_wait_max));
+  EXPECT_GT(run.wait_s, 0);
+  EXPECT_NEAR(run.wait_s + run.execution_s, run.turnaround_s, 1e-6);
 }
 
 TEST(Arena, WhoRunsWhereFollowsFromTheCell) {
@@ -380,6 +382,33 @@ TEST(ArenaReport, ListsLossesWorstFirst) {
     const bool before = losses[i - 1].score.state == ArenaScore::State::unfinished;
     EXPECT_TRUE(before || (!stuck && losses[i - 1].score.ratio >= losses[i].score.ratio));
   }
+}
+
+TEST(ArenaReport, LossesSayWhy) {
+  ArenaResults results;
+  results.contestants = {{"new", ArenaRole::tested}, {"old", ArenaRole::baseline}};
+  ArenaResults::Of& cell = results.cells.emplace_back();
+  cell.cell.seeds = {1, 2};
+  const auto run = [](double wait, double execution, double makespan, double disruptions) {
+    ArenaRun made;
+    made.finished = true;
+    made.turnaround_s = wait + execution;
+    made.wait_s = wait;
+    made.execution_s = execution;
+    made.p95_slowdown = 1;
+    made.makespan_s = makespan;
+    made.disruptions = disruptions;
+    return made;
+  };
+  cell.runs = {{run(40, 90, 300, 1), run(40, 110, 300, 0)},
+               {run(30, 100, 100, 0), run(10, 60, 100, 0.5)}};
+  const auto why = [&](std::size_t metric) {
+    return arena_losses(results, 0, arena_metrics()[metric]).at(0).why;
+  };
+  // Means of 40 and 100 s against 20 and 80 s.
+  EXPECT_EQ(why(0), "wait +20.0 %, execution +20.0 %; disruptions 0.50, there 0.25");
+  EXPECT_EQ(why(2), "turnaround 1.40 of its");
+  EXPECT_TRUE(arena_losses(results, 0, arena_metrics()[1]).empty());
 }
 
 TEST(ArenaReport, CsvQuotesWhatItMust) {

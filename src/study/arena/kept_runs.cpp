@@ -21,7 +21,8 @@ namespace {
 constexpr std::pair<std::string_view, double ArenaRun::*> figures[] = {
     {"turnaround_s", &ArenaRun::turnaround_s},     {"p95_slowdown", &ArenaRun::p95_slowdown},
     {"makespan_s", &ArenaRun::makespan_s},         {"disruptions", &ArenaRun::disruptions},
-    {"longest_wait_s", &ArenaRun::longest_wait_s}, {"seconds", &ArenaRun::seconds}};
+    {"longest_wait_s", &ArenaRun::longest_wait_s}, {"wait_s", &ArenaRun::wait_s},
+    {"execution_s", &ArenaRun::execution_s},       {"seconds", &ArenaRun::seconds}};
 
 /// FNV-1a, and then every bit mixed.
 std::uint64_t hash_of(std::string_view text) {
