@@ -18,6 +18,9 @@
 
 namespace cleave {
 
+struct SharedGpu;   // physics/contention.hpp
+struct SharedLoad;  // there
+
 /// The performance of one batch of an application on a profile, as measured before (Dyna-P, 3.1.1).
 struct BatchRow {
   std::string application;
@@ -93,6 +96,14 @@ class JobFacts {
   [[nodiscard]] virtual std::optional<Instant> expected_end(JobId) const { return std::nullopt; }
   /// Whether such expectations change while jobs run.
   [[nodiscard]] virtual bool expects_anew() const { return false; }
+  /// What it asks of what the jobs on a GPU share, with an instance of this profile of the GPU
+  /// model `kind`; null: not known, or it cannot run there.
+  [[nodiscard]] virtual const SharedLoad* load_on(JobId, std::size_t /*kind*/,
+                                                  int /*profile*/) const {
+    return nullptr;
+  }
+  /// What the instances of a GPU of this model share; null: nothing is known of it.
+  [[nodiscard]] virtual const SharedGpu* shared_by(std::size_t /*kind*/) const { return nullptr; }
   /// What it is a batch of, and how large that is.
   [[nodiscard]] virtual const std::string* application(JobId) const { return nullptr; }
   [[nodiscard]] virtual std::optional<std::int64_t> batch(JobId) const { return std::nullopt; }

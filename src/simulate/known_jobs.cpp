@@ -101,6 +101,13 @@ double KnownJobs::true_speed(JobId id, Cell on) const {
   return speeds_->on(job(id), on.kind, column_of(id, on.profile)).relative;
 }
 
+const SharedLoad* KnownJobs::load_on(JobId id, std::size_t kind, int profile) const {
+  if (told_.knowledge.speeds != KnownSpeeds::truth) return nullptr;
+  const Cell on{kind, static_cast<std::size_t>(profile)};
+  if (column_of(id, on.profile) != on.profile || !(true_speed(id, on) > 0)) return nullptr;
+  return &speeds_->load_on(job(id), kind, on.profile);
+}
+
 std::optional<KnownJobs::Cell> KnownJobs::asked(JobId id) const {
   const ResolvedRequest& request = (*told_.requests)[(*request_ids_)[job(id).request]];
   for (std::size_t kind = 0; kind < request.candidates.size(); ++kind) {

@@ -144,6 +144,7 @@ class Adaptive final : public Scheduler, private QueueHost {
   void enter(Waiting job) {
     const bool sized = books_.sized_here(job);
     books_.ledger.enter(job, sized);
+    books_.neighbours.met(job.job);
     LedgerJob& known = books_.ledger[job.job];
     const bool counts = (known.live || known.stops) && sized;
     if (counts != known.counted) flexible_ += counts ? 1 : -1;

@@ -10,6 +10,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "base/format.hpp"
@@ -17,6 +18,7 @@
 #include "engine/engine.hpp"
 #include "model/fleet_file.hpp"
 #include "model/layout_text.hpp"
+#include "physics/contention.hpp"
 
 namespace cleave {
 
@@ -30,6 +32,8 @@ struct AdaptiveJob {
   std::optional<std::string> application{}, user{};
   std::optional<Instant> deadline{};
   std::optional<double> progress{};
+  double transfer = 0;  // of `full`, over the link to the host; what is told of it
+  double kappa = 1;     // what it draws
 };
 
 /// A job that is never interrupted.
@@ -81,6 +85,18 @@ class AdaptiveFacts final : public JobFacts {
     return said ? &*said : nullptr;
   }
 
+  [[nodiscard]] const SharedLoad* load_on(JobId job, std::size_t kind, int profile) const override {
+    const AdaptiveJob& said = of.at(job);
+    SharedLoad& load = loads_[{job, kind, profile}];
+    load.parts.transfer = said.transfer;
+    load.parts.compute = (1 - said.transfer) / std::pow(share(kind, profile), said.bend);
+    load.kappa = said.kappa;
+    load.compute_share = share(kind, profile);
+    return &load;
+  }
+  [[nodiscard]] const SharedGpu* shared_by(std::size_t /*kind*/) const override { return &shared; }
+
+  SharedGpu shared{.link = LinkSharing::off};  // nothing
   std::map<JobId, AdaptiveJob> of;
   std::map<JobId, Instant> began;       // of adopted jobs
   std::map<std::string, double> bends;  // what was learnt of applications
@@ -94,6 +110,7 @@ class AdaptiveFacts final : public JobFacts {
 
   const Fleet* fleet_;
   bool predicted_;
+  mutable std::map<std::tuple<JobId, std::size_t, int>, SharedLoad> loads_;
 };
 
 /// The engine, its GPUs and the clock.

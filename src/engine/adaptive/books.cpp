@@ -22,6 +22,7 @@ Books::Books(const SchedulerSetup& at_first, const QueueRules& rules, std::size_
       disruptions(most_disruptions),
       seats(at_first.fleet),
       ledger(at_first),
+      neighbours(setup, seats, ledger),
       kept(at_first.fleet.size()),
       loads(at_first.fleet.size()) {
   for (std::size_t i = 0; i < at_first.fleet.size(); ++i) load_changed(static_cast<GpuId>(i));

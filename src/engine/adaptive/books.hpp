@@ -12,6 +12,7 @@
 
 #include "engine/adaptive/arrival_rate.hpp"
 #include "engine/adaptive/job_ledger.hpp"
+#include "engine/adaptive/neighbours.hpp"
 #include "engine/adaptive/waiting_pool.hpp"
 #include "engine/queue/queue_rules.hpp"
 #include "engine/queue/spot.hpp"
@@ -64,6 +65,7 @@ struct Books {
   std::size_t disruptions;
   Seats seats;
   JobLedger ledger;
+  Neighbours neighbours;
   WaitingPool waiting;
   ArrivalRate arrivals;
   std::vector<PlacementSet> kept;  // by GPU: for jobs of the queue

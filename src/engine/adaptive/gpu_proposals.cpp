@@ -59,6 +59,10 @@ PlanJob GpuProposals::as_newcomer(JobId job, GpuId gpu, std::int64_t base) {
   as.allowed = books_.no_larger(
       job, gpu, books_.hosted(job, gpu, known.allowed[books_.kind(gpu)] - books_.blocked(gpu)));
   if (!(known.pace > 0)) as.allowed = may_start_on(job, gpu, as.allowed);
+  // Beside others it gets less done, and so do they.
+  if (!as.allowed.empty())
+    as.worth.weight *= books_.neighbours.left_of_pace(
+        job, gpu, books_.geometry(gpu)[as.allowed.last()].profile_index);
   as.checkpoint_s = books_.ledger.mean_checkpoint_s();
   // One that runs elsewhere is saved and restored, unless a replica takes over; one that was saved
   // is restored only.
@@ -169,7 +173,7 @@ bool GpuProposals::fits_host(const GpuProposal& it) const {
     const JobId job = it.jobs[i];
     const auto place = it.plan.places[i];
     if (!place || place == it.as[i].at) continue;
-    HostAmount needs = host->amount(books_.ledger[job].request, {it.gpu, *place});
+    HostAmount needs = host->amount(books_.ledger[job].request, {it.gpu, place});
     if (books_.seats.seated(job) && host->node(books_.seats[job].gpu) == node) {
       const HostAmount has = host->has(job);
       needs = {std::max<std::int64_t>(0, needs.millicpus - has.millicpus),
@@ -279,7 +283,11 @@ std::optional<GpuProposal> GpuProposals::best_move() {
 }
 
 double GpuProposals::stay_worth(JobId job, double horizon) const {
-  return books_.ledger.worth(job, books_.now).of(books_.ledger[job].pace, horizon);
+  const auto [gpu, place] = std::pair(books_.seats[job].gpu, books_.seats[job].placement);
+  const double pace =
+      books_.ledger[job].pace *
+      books_.neighbours.left_of_pace(job, gpu, books_.geometry(gpu)[place].profile_index);
+  return books_.ledger.worth(job, books_.now).of(pace, horizon);
 }
 
 }  // namespace cleave

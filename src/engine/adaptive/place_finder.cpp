@@ -29,10 +29,14 @@ void PlaceFinder::look_at(JobId job, GpuId gpu, PlacementSet places,
   const GpuState& state = books_.seats.fleet()[gpu];
   const Geometry& rules = books_.geometry(gpu);
   const auto& speed = books_.ledger[job].speed[state.kind];
+  const bool crowded = books_.neighbours.matter_to(job, gpu);
   for (const PlacementId place : places& books_.ledger[job].allowed[state.kind]) {
-    const double pace = speed[static_cast<std::size_t>(rules[place].profile_index)];
+    const int profile = rules[place].profile_index;
+    const double pace = speed[static_cast<std::size_t>(profile)];
     if (!(pace > 0)) continue;
     PricedPlace here{cost_of(rules, place, pace), 0, !state.idle.contains(place), {gpu, place}};
+    if (best && best->cost < here.cost * (1 - 1e-9)) continue;
+    if (crowded) here.cost /= books_.neighbours.left_of_pace(job, gpu, profile);
     if (best && best->cost < here.cost * (1 - 1e-9)) continue;
     here.lost = rooms_[state.kind].lost(state.occupied, place);
     if (!best || better(here, *best)) best = here;
@@ -45,8 +49,10 @@ double PlaceFinder::cost_of(const Geometry& rules, PlacementId place, double pac
 
 std::optional<PricedPlace> PlaceFinder::best_place(JobId job) {
   static_cast<void>(books_.ledger.speeds(job));
+  constexpr std::size_t most_crowded = 256;  // GPUs that are looked at one by one
   std::optional<PricedPlace> best;
   std::set<StateNumber> seen;
+  std::size_t crowded = 0;
   for (std::size_t i = 0; i < books_.seats.fleet().size(); ++i) {
     const auto gpu = static_cast<GpuId>(i);
     const GpuState& state = books_.seats.fleet()[gpu];
@@ -54,7 +60,11 @@ std::optional<PricedPlace> PlaceFinder::best_place(JobId job) {
     const PlacementSet free = books_.seats.fleet().graph(state).free(state.occupied);
     if (free.empty()) continue;
     const bool plain = books_.blocked(gpu).empty() && !books_.host_takes;
-    if (plain && !seen.insert(books_.seats.fleet().number(gpu)).second) continue;
+    if (books_.neighbours.matter_to(job, gpu)) {
+      if (++crowded > most_crowded) continue;
+    } else if (plain && !seen.insert(books_.seats.fleet().number(gpu)).second) {
+      continue;
+    }
     const PlacementSet allowed = books_.ledger[job].allowed[state.kind];
     look_at(job, gpu, books_.hosted(job, gpu, (free & allowed) - books_.blocked(gpu)), best);
   }
