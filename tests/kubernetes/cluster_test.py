@@ -9,58 +9,10 @@ import signal
 import sys
 import time
 
+import compaction_test
+from bare_node import BareNode
+from checks import QUIET, allocated, check, clear, places
 from kube_cluster import run_tests, until
-
-QUIET = 60
-
-
-def name_of(device):
-    """The name that the driver gives a place of the daemon's."""
-    profile = device["profile"].replace("-", "-without-").replace(".", "-").replace("+", "-")
-    return "gpu%s-%s-%d" % (device["gpu_uuid"].replace("GPU-", "").replace("-", ""), profile,
-                            device["start"])
-
-
-def places(cluster):
-    """By UID of a claim the devices that a daemon holds for it."""
-    held = {}
-    for node in cluster.nodes:
-        for claim in node.claims():
-            if claim["key"].startswith("kube:") and claim["state"] == "held":
-                held[claim["key"][5:]] = sorted(name_of(each) for each in claim["instances"])
-    return held
-
-
-def allocated(claim):
-    allocation = claim.get("status", {}).get("allocation")
-    results = allocation["devices"]["results"] if allocation else []
-    return sorted(each["device"] for each in results)
-
-
-def check(cluster):
-    """Each running pod has its instance where its claim says; no slice is used twice. Pods are read
-    first, then what they have had since before they ran."""
-    pods = cluster.pods()
-    claims = {each["metadata"]["name"]: each for each in cluster.all_claims()}
-    held = places(cluster)
-    running = 0
-    for pod in pods:
-        if pod["status"].get("phase") != "Running" or "deletionTimestamp" in pod["metadata"]:
-            continue
-        running += 1
-        for each in pod["status"].get("resourceClaimStatuses", []):
-            claim = claims[each["resourceClaimName"]]
-            assert held.get(claim["metadata"]["uid"]) == allocated(claim), (pod["metadata"]["name"],
-                                                                           claim, held)
-    for node in cluster.nodes:
-        for gpu in node.gpus_now():
-            used = []
-            for each in gpu["instances"]:
-                size = int(each["profile"][0]) if each["profile"][0] != "7" else 8
-                size = {3: 4}.get(size, size) if "1g.20gb" not in each["profile"] else 2
-                used += range(each["start"], each["start"] + size)
-            assert len(used) == len(set(used)), gpu["layout"]
-    return running
 
 
 def test_a_pod_has_the_first_device_of_its_profile(cluster):
@@ -86,14 +38,6 @@ def test_an_extended_resource(cluster):
     cluster.make_pod("extended", extended="nvidia.com/mig-1g.10gb")
     until("the pod runs", 60, lambda: cluster.phase("extended") == "Running")
     assert sum(len(held) for held in places(cluster).values()) == len(cluster.nodes) + 1
-
-
-def clear(cluster):
-    for pod in cluster.pods():
-        cluster.remove_pod(pod["metadata"]["name"])
-    until("all pods are gone", QUIET, lambda: not cluster.pods())
-    until("all instances are given back", QUIET,
-          lambda: not any(node.claims() for node in cluster.nodes))
 
 
 def test_pods_give_their_instances_back(cluster):
@@ -183,8 +127,39 @@ def test_kills(cluster):
     clear(cluster)
 
 
+def refused(cluster, pod):
+    return any("cannot allocate all claims" in each.get("message", "")
+               for each in cluster.pod(pod)["status"].get("conditions", []))
+
+
+def test_what_is_left_out_is_given_twice(cluster):
+    """Why a driver publishes what is allocated: the scheduler subtracts only counters of devices
+    that it sees."""
+    bare = BareNode(cluster, cluster.nodes[0].name, "bare")
+    cluster.make_pod("small", "1g.10gb", node=bare)
+    small = until("a small one is allocated", QUIET, lambda: bare.claim_of("small"))
+
+    bare.publish_without(small[0])
+    cluster.make_pod("twice", "7g.80gb", node=bare)
+    twice = until("the whole GPU is allocated too", QUIET, lambda: bare.claim_of("twice"))
+    assert small == bare.claim_of("small") and small[0].split("-")[0] == twice[0].split("-")[0]
+    bare.remove_pod("twice")
+
+    bare.publish_without(None)
+    cluster.make_pod("kept-out", "7g.80gb", node=bare)
+    until("the whole GPU is refused", QUIET, lambda: refused(cluster, "kept-out"))
+    assert bare.claim_of("kept-out") == []
+    for pod in ("kept-out", "small"):
+        bare.remove_pod(pod)
+    bare.end()
+
+
+COMPACTION = (compaction_test.TESTS if os.environ.get("CLEAVE_LONG") == "1"
+              else compaction_test.SHORT)
 TESTS = [test_a_pod_has_the_first_device_of_its_profile, test_an_extended_resource,
          test_pods_give_their_instances_back, test_more_than_fits_waits,
+         test_what_is_left_out_is_given_twice,
+         *COMPACTION,
          test_the_api_server_is_killed, test_slices_are_written_again, test_kills]
 
 

@@ -23,14 +23,17 @@ MANIFESTS = os.path.join(HERE, "../../packaging/kubernetes")
 TOKENS = {"admin": 'admintoken,admin,1,"system:masters"',
           "scheduler": "schedulertoken,system:kube-scheduler,2",
           "manager": "managertoken,system:kube-controller-manager,3",
-          "cleave": "cleavetoken,system:serviceaccount:cleave-system:cleave-kube,4"}
+          "cleave": "cleavetoken,system:serviceaccount:cleave-system:cleave-kube,4",
+          "controller": "controllertoken,"
+                        "system:serviceaccount:cleave-system:cleave-kube-controller,5"}
 CONTROLLERS = ("resourceclaim-controller,serviceaccount-controller,serviceaccount-token-controller,"
                "namespace-controller,garbage-collector-controller,pod-garbage-collector-controller,"
                "disruption-controller,deployment-controller,replicaset-controller,job-controller")
 BUILD_FLAGS = ["-p", "2", "-trimpath",
                "-ldflags", "-s -w -X k8s.io/component-base/version.gitVersion=v1.36.3"]
 
-
+GROUPS = {"Deployment": "apps/v1", "ReplicaSet": "apps/v1", "Job": "batch/v1"}
+ADMISSION = "/apis/admissionregistration.k8s.io/v1"
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 
 
@@ -193,6 +196,15 @@ class Cluster:
 
     # Processes.
 
+    def start_controller(self, name="controller", *options):
+        """A replica of the controller, which looks for pods that have waited for a second."""
+        self.start(name, [self.bin + "/cleave-kube", "controller", *self.access("controller"),
+                          "--when-waiting", "1s", *options], NODE_NAME=name)
+
+    def access(self, who):
+        """Options by which a program of Cleave's reaches the API server."""
+        return ["--server", self.url, "--ca", self.ca, "--token", self.token_file(who)]
+
     def start(self, name, command, **variables):
         with open(os.path.join(self.folder, "log", name), "ab") as log:
             self.processes[name] = subprocess.Popen(
@@ -245,7 +257,7 @@ class Cluster:
         subprocess.run(["openssl", "genrsa", "-out", self.folder + "/sa.key", "2048"], check=True,
                        capture_output=True)
         self.start_servers()
-        for name in ("rbac.yaml", "classes.yaml"):
+        for name in ("rbac.yaml", "classes.yaml", "controller.yaml"):
             self.apply(os.path.join(MANIFESTS, name))
         for node in self.nodes:
             node.start()
@@ -269,6 +281,14 @@ class Cluster:
             "--service-account-signing-key-file=" + key, "--service-account-key-file=" + key,
             "--disable-admission-plugins=TaintNodesByCondition,ServiceAccount"])
         until("the API server is ready", 120, self.is_serving)
+        self.start_scheduler()
+        self.start_secured("manager", self.ports[4], [
+            "--kubeconfig=" + self.kubeconfig("manager"), "--leader-elect=false",
+            "--use-service-account-credentials=true", "--kube-api-qps=500",
+            "--kube-api-burst=1000", "--service-account-private-key-file=" + key,
+            "--root-ca-file=" + self.ca, "--controllers=" + CONTROLLERS])
+
+    def start_scheduler(self):
         scheduler = {"apiVersion": "kubescheduler.config.k8s.io/v1",
                      "kind": "KubeSchedulerConfiguration",
                      "leaderElection": {"leaderElect": False},
@@ -276,17 +296,15 @@ class Cluster:
                                           "burst": 2000}}
         with open(self.folder + "/scheduler.json", "w", encoding="utf-8") as out:
             json.dump(scheduler, out)
-        for name, port in (("scheduler", self.ports[3]), ("manager", self.ports[4])):
-            config = self.kubeconfig(name)
-            own = (["--config=" + self.folder + "/scheduler.json"] if name == "scheduler" else
-                   ["--kubeconfig=" + config, "--leader-elect=false",
-                    "--use-service-account-credentials=true", "--kube-api-qps=500",
-                    "--kube-api-burst=1000", "--service-account-private-key-file=" + key,
-                    "--root-ca-file=" + self.ca, "--controllers=" + CONTROLLERS])
-            self.start(name, [
-                self.servers, name, "--authentication-kubeconfig=" + config,
-                "--authorization-kubeconfig=" + config, "--bind-address=127.0.0.1",
-                "--secure-port=%d" % port, "--cert-dir=%s/certs-%s" % (self.folder, name), *own])
+        self.start_secured("scheduler", self.ports[3],
+                           ["--config=" + self.folder + "/scheduler.json"])
+
+    def start_secured(self, name, port, own):
+        config = self.kubeconfig(name)
+        self.start(name, [
+            self.servers, name, "--authentication-kubeconfig=" + config,
+            "--authorization-kubeconfig=" + config, "--bind-address=127.0.0.1",
+            "--secure-port=%d" % port, "--cert-dir=%s/certs-%s" % (self.folder, name), *own])
 
     def show_state(self):
         """What may say why a test failed."""
@@ -337,6 +355,8 @@ class Cluster:
                 if not re.search(r"(?m)^kind:", document):
                     continue
                 kind = re.search(r"(?m)^kind: (\w+)", document)[1]
+                if kind == "Deployment":  # its program is started beside the cluster
+                    continue
                 self.ask("POST", {
                     "Namespace": "/api/v1/namespaces",
                     "ServiceAccount": "/api/v1/namespaces/cleave-system/serviceaccounts",
@@ -345,6 +365,10 @@ class Cluster:
                     "ClusterRole": RBAC + "/clusterroles",
                     "ClusterRoleBinding": RBAC + "/clusterrolebindings",
                     "DeviceClass": "/apis/resource.k8s.io/v1/deviceclasses",
+                    "Service": "/api/v1/namespaces/cleave-system/services",
+                    "ValidatingAdmissionPolicy": ADMISSION + "/validatingadmissionpolicies",
+                    "ValidatingAdmissionPolicyBinding":
+                        ADMISSION + "/validatingadmissionpolicybindings",
                     "DaemonSet": "/apis/apps/v1/namespaces/cleave-system/daemonsets",
                 }[kind], document.encode(), "application/yaml")
 
@@ -384,6 +408,37 @@ class Cluster:
         return self.ask("GET", where)["items"]
 
     def make_pod(self, name, profile=None, extended=None, command=("sleep", "600"), node=None):
+        self.ask("POST", "/api/v1/namespaces/default/pods",
+                 {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name},
+                  "spec": self.pod_spec(profile, extended, command, node)})
+
+    def make_owner(self, kind, name, profile, replicas=1, labels=None, **more):
+        """A Deployment, ReplicaSet or Job, whose pods have the label "app" with its name."""
+        restart = "Never" if kind == "Job" else "Always"
+        labels = {"app": name, **(labels or {})}
+        template = {"metadata": {"labels": labels},
+                    "spec": {**self.pod_spec(profile), "restartPolicy": restart}}
+        spec = {"template": template, **more}
+        if kind != "Job":
+            spec.update(replicas=replicas, selector={"matchLabels": {"app": name}})
+        self.ask("POST", self.owners(kind), {"apiVersion": GROUPS[kind], "kind": kind,
+                                             "metadata": {"name": name}, "spec": spec})
+
+    def owners(self, kind, name=""):
+        return "/apis/%s/namespaces/default/%ss%s" % (GROUPS[kind], kind.lower(),
+                                                     "/" + name if name else "")
+
+    def remove_owner(self, kind, name):
+        self.ask("DELETE", self.owners(kind, name) + "?propagationPolicy=Background")
+
+    def pods_of(self, name):
+        return [pod for pod in self.pods()
+                if pod["metadata"].get("labels", {}).get("app") == name]
+
+    def patch(self, path, body):
+        return self.ask("PATCH", path, body, "application/merge-patch+json")
+
+    def pod_spec(self, profile=None, extended=None, command=("sleep", "600"), node=None):
         """With a claim of its own for the profile, or by the extended resource."""
         container = {"name": "c", "image": "none", "command": list(command)}
         spec = {"terminationGracePeriodSeconds": 1, "restartPolicy": "Never",
@@ -393,12 +448,11 @@ class Cluster:
         if extended:
             container["resources"] = {"limits": {extended: "1"}}
         else:
-            template = "t-" + profile.replace(".", "-").replace("+", "-")
-            self.make_template(template, profile)
-            spec["resourceClaims"] = [{"name": "gpu", "resourceClaimTemplateName": template}]
+            name = "t-" + profile.replace(".", "-").replace("+", "-")
+            self.make_template(name, profile)
+            spec["resourceClaims"] = [{"name": "gpu", "resourceClaimTemplateName": name}]
             container["resources"] = {"claims": [{"name": "gpu"}]}
-        self.ask("POST", "/api/v1/namespaces/default/pods",
-                 {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec})
+        return spec
 
     def make_template(self, name, profile):
         where = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaimtemplates"
