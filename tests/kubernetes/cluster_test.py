@@ -8,11 +8,12 @@ import random
 import signal
 import sys
 import time
+import urllib.error
 
 import compaction_test
 from bare_node import BareNode
 from checks import QUIET, allocated, check, clear, places
-from kube_cluster import run_tests, until
+from kube_cluster import MANIFESTS, run_tests, until
 
 
 def test_a_pod_has_the_first_device_of_its_profile(cluster):
@@ -154,11 +155,40 @@ def test_what_is_left_out_is_given_twice(cluster):
     bare.end()
 
 
+def test_only_one_scheduler_allocates(cluster):
+    """By the admission policy: what the scheduler may, nobody else may, and other changes go on."""
+    cluster.apply(os.path.join(MANIFESTS, "admission.yaml"))
+    claims = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims"
+    device = cluster.devices(cluster.nodes[0])[0]["name"]
+    claim = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim",
+             "metadata": {"name": "by-hand"}, "spec": {"devices": {"requests": [
+                 {"name": "gpu", "exactly": {"deviceClassName": "mig.cleave.gpu"}}]}}}
+
+    def allocate_by_hand():
+        """What the API server says to one that is no scheduler; the claim is as before."""
+        made = cluster.ask("POST", claims, claim)
+        made["status"] = {"allocation": {"devices": {"results": [
+            {"request": "gpu", "driver": "cleave.gpu", "pool": cluster.nodes[0].name,
+             "device": device}]}}}
+        try:
+            cluster.ask("PUT", claims + "/by-hand/status", made)
+            return ""
+        except urllib.error.HTTPError as error:
+            return error.read().decode()
+        finally:
+            cluster.ask("DELETE", claims + "/by-hand")
+    until("another may not", QUIET, lambda: "only system:kube-scheduler" in allocate_by_hand())
+    cluster.make_pod("by-the-scheduler", "1g.10gb")
+    until("the scheduler may", QUIET, lambda: cluster.phase("by-the-scheduler") == "Running")
+    assert check(cluster) == 1
+    clear(cluster)
+
+
 COMPACTION = (compaction_test.TESTS if os.environ.get("CLEAVE_LONG") == "1"
               else compaction_test.SHORT)
 TESTS = [test_a_pod_has_the_first_device_of_its_profile, test_an_extended_resource,
          test_pods_give_their_instances_back, test_more_than_fits_waits,
-         test_what_is_left_out_is_given_twice,
+         test_what_is_left_out_is_given_twice, test_only_one_scheduler_allocates,
          *COMPACTION,
          test_the_api_server_is_killed, test_slices_are_written_again, test_kills]
 
