@@ -19,6 +19,8 @@ from kube_cluster import run_tests, until
 BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
 EVENTS = "/api/v1/namespaces/default/events"
 CONTROLLER = "controller"
+IGNORED = {"rules": [{"action": "Ignore",
+                      "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]}]}
 
 
 class Scene:
@@ -184,6 +186,19 @@ def test_one_at_a_time_where_a_budget_says_so(cluster):
     scene.end(CONTROLLER)
 
 
+def test_jobs(cluster):
+    """A pod of a Job counts as failed, unless its policy ignores disruptions."""
+    for policy, failed in ((None, 1), (IGNORED, 0)):
+        more = {"podFailurePolicy": policy} if policy else {}
+        scene = Scene(cluster, [("Job", "work", "2g.20gb", {"backoffLimit": 6, **more})])
+        cluster.start_controller()
+        scene.serve()
+        assert scene.gone() == 1
+        job = cluster.ask("GET", cluster.owners("Job", "work"))
+        assert job["status"].get("failed", 0) == failed, job["status"]
+        scene.end(CONTROLLER)
+
+
 def test_for_an_extended_resource(cluster):
     scene = Scene(cluster, [("Deployment", "web", "1g.10gb", {})], extended=True)
     cluster.start_controller()
@@ -234,7 +249,7 @@ def test_the_acting_replica_is_killed(cluster):
 
 
 SHORT = [test_budgets_and_labels_decide]
-TESTS = SHORT + [test_a_dry_run_evicts_nobody, test_one_at_a_time_where_a_budget_says_so,
+TESTS = SHORT + [test_a_dry_run_evicts_nobody, test_one_at_a_time_where_a_budget_says_so, test_jobs,
                  test_for_an_extended_resource, test_successors_that_come_back_otherwise,
                  test_the_acting_replica_is_killed]
 

@@ -167,6 +167,13 @@ func (r *containerRuntime) StopContainer(ctx context.Context, id string, timeout
 	if process := r.process(id); process != nil && process.Process != nil {
 		_ = process.Process.Signal(syscall.SIGTERM)
 	}
+	// The fake leaves the exit code as it is, and a Job would be complete.
+	r.FakeRuntimeService.Lock()
+	container, ok := r.Containers[id]
+	if ok && container.State != runtimeapi.ContainerState_CONTAINER_EXITED {
+		container.ExitCode = 128 + int32(syscall.SIGTERM)
+	}
+	r.FakeRuntimeService.Unlock()
 	return r.FakeRuntimeService.StopContainer(ctx, id, timeout)
 }
 
