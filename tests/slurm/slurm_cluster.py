@@ -532,8 +532,9 @@ class Cluster:
 
     def wait_state(self, job, *states, seconds=60):
         return until(lambda: self.state(job) in states and self.state(job),
-                     lambda: "job %s to be %s: it is %s (%s)" % (
-                         job, states, self.state(job), self.column(job, "admin_comment")), seconds)
+                     lambda: "job %s to be %s: it is %s, %s (%s)" % (
+                         job, states, self.state(job), self.column(job, "Reason"),
+                         self.column(job, "admin_comment")), seconds)
 
     def node_states(self):
         said = self.run(["sinfo", "-h", "-N", "-n", ",".join(self.nodes), "-o", "%N %t"]).stdout
