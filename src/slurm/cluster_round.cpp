@@ -7,6 +7,7 @@
 #include "engine/engine.hpp"
 #include "placement/policy.hpp"
 #include "slurm/cluster_fleet.hpp"
+#include "slurm/held_jobs.hpp"
 
 namespace cleave {
 
@@ -75,6 +76,7 @@ class Round {
   /// The instances that a mark names, where they can still be had; `held` collects them.
   std::optional<std::vector<PlacedInstance>> places_of(const SlurmJob& job, const PlaceMark& mark);
   bool take(GpuId gpu, PlacementId placement);
+  void add_idle();
   void place_by_hand(const Fleet& fleet);
   std::optional<std::vector<PlacedInstance>> place_on(const SlurmJob& job, std::size_t view,
                                                       Fleet& fleet);
@@ -189,8 +191,7 @@ void Round::adopt_started() {
 
 void Round::sort_out(const std::vector<SlurmJob>& jobs) {
   for (const SlurmJob& job : jobs)
-    if (job.state == SlurmJobState::pending && job.priority == 0 &&
-        job.reason == "BadConstraints" && parse_mark(job.comment)) {
+    if (held_by_counts(job) && parse_mark(job.comment)) {
       gate(job, "slurmctld had forgotten what its node has");
       round_.gated.back().held = true;
     }
@@ -323,11 +324,22 @@ bool Round::first_was_overtaken() const {
   });
 }
 
+/// Instances that stand and are not in the way of what is taken: of places that are as good, those
+/// come first, since nothing has to be made there.
+void Round::add_idle() {
+  for (std::size_t g = 0; g < cluster_.file.gpus.size(); ++g) {
+    const ClusterGpu gpu = cluster_.gpus[g];
+    for (const PlacementId idle : (*views_)[gpu.view].report->gpus[gpu.gpu].idle)
+      take(static_cast<GpuId>(g), idle);
+  }
+}
+
 Result<void> Round::run_engine() {
   const bool keeps = !waiting_.empty() && first_was_overtaken();
   const auto spec = parse_scheduler(keeps ? rules_->keeping : rules_->scheduler);
   if (!spec) return std::unexpected(spec.error());
   if (waiting_.empty()) return {};
+  add_idle();
   const Fleet fleet(cluster_.file);
   RequestTable requests(cluster_.file.geometries);
   RoundFacts facts;

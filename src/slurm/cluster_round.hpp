@@ -13,6 +13,10 @@
 //   - those that it starts are released: the counts of their nodes rise by what they take, their
 //     places stand in the comment (slurm/place_mark.hpp), and the gate opens.
 //
+// What adaptive decides here is what an engine that lives on would, but for jobs that waited for
+// long: instances of one profile cost the same, so that neither how long jobs have run before nor
+// how fast they come can change which place is best, and the order is Slurm's.
+//
 // The engine of a round has seen no other, so what a scheduler keeps for a job that others have
 // passed for long is lost. So where the first job has waited for longer than `overtaken` while one
 // behind it began, the round is decided by `keeping`, which keeps that job a place by time limits.

@@ -13,19 +13,29 @@ using std::chrono::seconds;
 /// From a job's start on, in which a registration says nothing of it; Slurm's own 20 s, and what
 /// clocks of whole seconds and a busy node make of them.
 constexpr seconds too_early{25}, judged_after{30};
-/// How long a round that could see it may be late.
+/// The same from slurmctld's beginning on; no job is about to begin then.
+constexpr seconds counted_after{22};
+/// How long after that a node is asked every now and then: one of these may have been too early.
 constexpr seconds chance{60};
 
-/// Whether a daemon began so close to the job's start that it may have been killed within it.
-bool began_at(const std::optional<Instant>& daemon, Instant starts) {
-  return daemon && *daemon >= starts - seconds(2) && *daemon < starts + too_early;
+/// Whether slurmd began so close to the job's start that it may have been killed within it.
+bool began_at(const std::optional<Instant>& slurmd, Instant starts) {
+  return slurmd && *slurmd >= starts - seconds(2) && *slurmd < starts + too_early;
+}
+
+/// slurmctld may have been killed within any part of a job that began before it did.
+bool began_before(const std::optional<Instant>& slurmctld, Instant starts) {
+  return slurmctld && *slurmctld >= starts - seconds(2);
 }
 
 bool may_be_nowhere(const SlurmJob& job, const SlurmNode& node, const SlurmSight& sight,
                     Instant now) {
   if (job.state != SlurmJobState::running || sum_of(job.asks) == 0 || !job.starts) return false;
-  if (now < *job.starts + judged_after || now > *job.starts + judged_after + chance) return false;
-  return began_at(sight.begun, *job.starts) || began_at(node.begun, *job.starts);
+  const bool within = began_before(sight.begun, *job.starts);
+  Instant from = *job.starts + judged_after;
+  if (within) from = std::max(from, *sight.begun + counted_after);
+  if (now < from || now > from + chance) return false;
+  return within || began_at(node.begun, *job.starts);
 }
 
 }  // namespace

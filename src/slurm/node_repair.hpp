@@ -6,10 +6,11 @@
 // by itself, and nothing is wrong with the node.
 //
 // A job whose start did not reach its node, because slurmctld or slurmd was killed then, runs in
-// Slurm's books and nowhere else. Slurm finds that out when the node registers, but only of jobs
-// that began 20 s before (BatchStartTimeout and ten more), and nodes register when they or
-// slurmctld begin, and otherwise once in many minutes. So a job that began close to that stands
-// until its time limit.
+// Slurm's books and nowhere else; so may one that ended in the seconds before slurmctld was killed.
+// Slurm finds that out when the node registers, but only of jobs that began 20 s before
+// (BatchStartTimeout and ten more); by its source, where slurmctld begins again it counts these
+// from its own beginning. Nodes register when they or slurmctld begin, and otherwise once in many
+// minutes. So such a job stands until its time limit.
 //
 // A job whose start slurmctld forgot, and that ended before anybody noticed, has no epilog: its
 // claim is left.

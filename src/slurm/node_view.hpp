@@ -29,6 +29,7 @@ struct ReportedGpu {
   std::int64_t index = 0;  // as the daemon numbers it
   PlacementSet walls;      // what is not a claim and stays: others' instances, Cleave's own jobs
   bool serves = true;      // not lost, drained or quarantined
+  PlacementSet idle = {};  // instances of Cleave's that nobody has
 };
 
 /// What a node's daemon says.

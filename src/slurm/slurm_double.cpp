@@ -24,7 +24,7 @@ SlurmDouble::SlurmDouble(const Size& size, std::uint64_t seed) : random_(seed) {
     world_.nodes.push_back(std::move(node));
     NodeReport report{name, {}, {}};
     for (std::size_t g = 0; g < size.gpus; ++g)
-      report.gpus.push_back({graph_, static_cast<std::int64_t>(g), {}, true});
+      report.gpus.push_back({graph_, static_cast<std::int64_t>(g), {}, true, {}});
     world_.reports.push_back(std::move(report));
   }
 }
@@ -72,6 +72,13 @@ Result<void> SlurmDouble::requeue(std::int64_t number) {
 Result<void> SlurmDouble::hurry(std::int64_t number) {
   job(number)->starts = now_;
   job(number)->reason = "Resources";
+  return {};
+}
+
+Result<void> SlurmDouble::unhold(std::int64_t number) {
+  SlurmJob* const of = job(number);
+  of->priority = 1000;
+  of->reason = "None";
   return {};
 }
 
@@ -213,6 +220,7 @@ bool SlurmDouble::make_one(NodeReport& node, const SlurmJob& of, const std::stri
   const auto [gpu, id] = places[random_.below(places.size())];
   node.claims.push_back({fmt::format("slurm:{}", of.number), gpu, id});
   const PlacementSet gone = graph_->geometry().blocked(PlacementSet::of(id));
+  node.gpus[gpu].idle = node.gpus[gpu].idle - gone;
   std::erase_if(left_[node.node],
                 [&](const Place& each) { return each.first == gpu && gone.contains(each.second); });
   return true;
@@ -261,6 +269,7 @@ void SlurmDouble::free_counts(const SlurmJob& of) {
     std::erase_if(world_.reports[node_at_.at(name)].claims, [&](const SlurmClaim& claim) {
       if (claim.job() != of.number) return false;
       left_[name].emplace_back(claim.gpu, claim.placement);
+      world_.reports[node_at_.at(name)].gpus[claim.gpu].idle.insert(claim.placement);
       return true;
     });
   }

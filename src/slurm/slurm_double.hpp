@@ -35,6 +35,7 @@ class SlurmDouble final : public SlurmPort {
   [[nodiscard]] Result<void> release(const ReleasedJob& job) override;
   [[nodiscard]] Result<void> gate(const GatedJob& job) override;
   [[nodiscard]] Result<void> hurry(std::int64_t job) override;
+  [[nodiscard]] Result<void> unhold(std::int64_t job) override;
   [[nodiscard]] Result<void> requeue(std::int64_t job) override;
   [[nodiscard]] Result<std::vector<AccountedEnd>> ends(
       const std::vector<const SlurmJob*>& jobs) override;

@@ -57,10 +57,10 @@ void tell_lost_ends(SlurmPort& port, const SlurmSight& sight, Instant now, Contr
     if (act([&] { return port.mark_ended(end); })) round.ended.push_back(end);
 }
 
-/// A minute later at the earliest once more: until then it may not have answered.
+/// Ten seconds later at the earliest once more: slurmctld that was long to begin judges later.
 void repair_nodes(SlurmPort& port, const SlurmSight& sight, Instant now, ControllerMemory& memory,
                   ControllerRound& round, Doer& act) {
-  constexpr Duration pause = std::chrono::minutes(1);
+  constexpr Duration pause = std::chrono::seconds(10);
   for (const std::string& node : nodes_to_register(sight, now)) {
     const auto last = memory.registered.find(node);
     if (last != memory.registered.end() && now - last->second < pause) continue;
@@ -85,6 +85,18 @@ void give_back_left(SlurmPort& port, const SlurmSight& sight, Instant now, Contr
   memory.left = std::move(left);
 }
 
+/// Before what waits is looked at: these are to wait too.
+void release_held(SlurmPort& port, SlurmSight& sight, const CountRules& rules, Instant now,
+                  ControllerMemory& memory, ControllerRound& round, Doer& act) {
+  for (const std::int64_t job : jobs_to_release(sight, rules.template_node, memory.held, now)) {
+    if (!act([&] { return port.unhold(job); })) continue;
+    HeldMemory::Release& release = memory.held.released[job];
+    release = {now, release.times + 1};
+    round.unheld.push_back(job);
+  }
+  let_held_wait(sight.jobs, memory.held);
+}
+
 }  // namespace
 
 Result<ControllerRound> run_round(SlurmPort& port, const ControllerSettings& settings,
@@ -94,7 +106,7 @@ Result<ControllerRound> run_round(SlurmPort& port, const ControllerSettings& set
   Doer act(round, may_act);
   // In node mode a second look follows where counts fell, so that what rises may rise at once.
   for (int look = 0; look < 2; ++look) {
-    const auto sight = port.look();
+    auto sight = port.look();
     if (!sight) return std::unexpected(sight.error());
     const std::vector<NodeView> views = views_of(*sight);
     if (look == 0) {
@@ -109,6 +121,7 @@ Result<ControllerRound> run_round(SlurmPort& port, const ControllerSettings& set
       carry_out(port, round, act);
       return round;
     }
+    release_held(port, *sight, settings.counts, now, memory, round, act);
     round.counts =
         count_round(views, waiting_in_order(sight->jobs), now, settings.counts, memory.laws);
     for (const std::int64_t job : round.counts.hurried) act([&] { return port.hurry(job); });

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "slurm/cluster_round.hpp"
+#include "slurm/held_jobs.hpp"
 #include "slurm/lost_ends.hpp"
 #include "slurm/node_repair.hpp"
 
@@ -23,6 +24,8 @@ class SlurmPort {
   [[nodiscard]] virtual Result<void> gate(const GatedJob& job) = 0;
   /// Slurm may start it now.
   [[nodiscard]] virtual Result<void> hurry(std::int64_t job) = 0;
+  /// Slurm holds it no more.
+  [[nodiscard]] virtual Result<void> unhold(std::int64_t job) = 0;
   /// The job is stopped and waits again.
   [[nodiscard]] virtual Result<void> requeue(std::int64_t job) = 0;
   /// Runs of these jobs that have ended, by the accounting.
@@ -46,7 +49,8 @@ struct ControllerRound {
   std::vector<AccountedEnd> ended;      // that Slurm had forgotten
   std::vector<std::string> registered;  // nodes that were asked what is there
   std::vector<ClaimLeft> given_back;
-  std::size_t done = 0;  // updates, releases and gates that Slurm took
+  std::vector<std::int64_t> unheld;  // jobs that Slurm held for counts that have changed
+  std::size_t done = 0;              // updates, releases and gates that Slurm took
   std::vector<std::string> trouble;
 };
 
@@ -55,6 +59,7 @@ struct ControllerMemory {
   CountLaws laws;
   std::map<std::string, Instant> registered;  // nodes, and when they were last asked to
   std::map<ClaimLeft, Instant> left;          // and since when it looks so
+  HeldMemory held;
 };
 
 /// How a controller is to decide.

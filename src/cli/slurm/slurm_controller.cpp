@@ -54,6 +54,7 @@ class DryPort final : public SlurmPort {
   [[nodiscard]] Result<void> release(const ReleasedJob&) override { return {}; }
   [[nodiscard]] Result<void> gate(const GatedJob&) override { return {}; }
   [[nodiscard]] Result<void> hurry(std::int64_t) override { return {}; }
+  [[nodiscard]] Result<void> unhold(std::int64_t) override { return {}; }
   [[nodiscard]] Result<void> requeue(std::int64_t) override { return {}; }
   [[nodiscard]] Result<std::vector<AccountedEnd>> ends(
       const std::vector<const SlurmJob*>& jobs) override {
@@ -87,6 +88,7 @@ Json to_json(const ControllerRound& round, double took_s) {
             {"ended", ended},
             {"registered", round.registered},
             {"given_back", given_back},
+            {"unheld", round.unheld},
             {"waiting", round.cluster.waiting},
             {"trouble", round.trouble},
             {"seconds", took_s}};
@@ -115,6 +117,8 @@ void tell(const ControllerRound& round, double took_s,
     fmt::print("node {} is to say which jobs it has\n", node);
   for (const ClaimLeft& claim : round.given_back)
     fmt::print("claim {} on {} was left and is given back\n", claim.key, claim.node);
+  for (const std::int64_t job : round.unheld)
+    fmt::print("job {} is held no more, its nodes have enough\n", job);
   std::fflush(stdout);
 }
 

@@ -103,7 +103,8 @@ Result<NodeReport> read_node_report(const std::string& node, const Json& gpus, c
     ReportedGpu each{StateGraph::of(**model, ProfileChoice().on(**model)),
                      gpu.index,
                      {},
-                     gpu.managed && gpu.mig && !gpu.drained && !gpu.lost && gpu.trouble.empty()};
+                     gpu.managed && gpu.mig && !gpu.drained && !gpu.lost && gpu.trouble.empty(),
+                     {}};
     const Geometry& geometry = each.graph->geometry();
     PlacementSet claimed;
     for (const ReportedClaim& claim : *held) {
@@ -117,8 +118,8 @@ Result<NodeReport> read_node_report(const std::string& node, const Json& gpus, c
       const auto placement = geometry.find(instance.profile, static_cast<int>(instance.start));
       if (!placement)
         each.serves = false;  // what is there cannot be told
-      else if (!claimed.contains(*placement) && is_wall(instance))
-        each.walls.insert(*placement);
+      else if (!claimed.contains(*placement))
+        (is_wall(instance) ? each.walls : each.idle).insert(*placement);
     }
     report.gpus.push_back(std::move(each));
   }
@@ -217,7 +218,11 @@ Result<void> SlurmTools::gate(const GatedJob& job) {
   const auto gated = update({fmt::format("JobId={}", job.job), "StartTime=" + time_text(slurm_gate),
                              "ReqNodeList=" + job.nodes, "Comment=" + job.comment});
   if (!gated || !job.held) return gated;
-  const auto said = run_tool(reach_, {"scontrol", "release", fmt::format("{}", job.job)});
+  return unhold(job.job);
+}
+
+Result<void> SlurmTools::unhold(std::int64_t job) {
+  const auto said = run_tool(reach_, {"scontrol", "release", fmt::format("{}", job)});
   if (!said) return std::unexpected(said.error());
   return {};
 }

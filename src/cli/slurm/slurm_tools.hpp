@@ -39,6 +39,7 @@ class SlurmTools final : public SlurmPort {
   [[nodiscard]] Result<void> release(const ReleasedJob& job) override;
   [[nodiscard]] Result<void> gate(const GatedJob& job) override;
   [[nodiscard]] Result<void> hurry(std::int64_t job) override;
+  [[nodiscard]] Result<void> unhold(std::int64_t job) override;
   [[nodiscard]] Result<void> requeue(std::int64_t job) override;
   [[nodiscard]] Result<std::vector<AccountedEnd>> ends(
       const std::vector<const SlurmJob*>& jobs) override;
