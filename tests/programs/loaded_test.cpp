@@ -38,6 +38,15 @@ TEST(Loaded, ProgramsDoNotNeedThem) {
   }
 }
 
+/// It is loaded into other people's programs, and into containers that have little else.
+TEST(Loaded, TheSimulatedLibraryNeedsLittle) {
+  const auto file = read_elf(fs::path(binary_dir()) / "lib/cleave-nvmlsim/libnvidia-ml.so.1");
+  ASSERT_TRUE(file);
+  EXPECT_TRUE(file->names("libfmt.so.9"));
+  for (const char* library : {"libz.so.1", "libcrypto.so.3", "libssl.so.3", "libsqlite3.so.0"})
+    EXPECT_FALSE(file->names(library)) << library;
+}
+
 TEST(Loaded, NotByTheDaemonsClients) {
   for (const char* command : {"cleave ps", "cleave submit -- true", "cleave top --once",
                               "cleave cancel 1", "cleave gpu A100-40GB", "cleaved --version"}) {
