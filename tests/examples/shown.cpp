@@ -107,8 +107,11 @@ std::vector<std::string> commands_of(const std::string& mention) {
     std::vector<std::string> longer;
     std::stringstream ways(each);
     for (std::string way; std::getline(ways, way, '|');)
-      for (const std::string& before : commands)
-        longer.push_back(before.empty() ? way : before + " " + way);
+      for (const std::string& before : commands) {
+        std::string& both = longer.emplace_back(before);
+        if (!both.empty()) both += ' ';
+        both += way;
+      }
     commands = longer;
   }
   return commands;
