@@ -360,16 +360,14 @@ Result<bool> KubeController::evict(const PlannedEviction& each, RoundTime time) 
   evicted_.emplace(each.owner.uid, time.now);
   say_(fmt::format("{} of {} {} is evicted from {}", pod_words(each.pod), each.owner.kind,
                    each.owner.name, each.from));
+  tell(each.pod, each.uid, "Compacted",
+       fmt::format("evicted from {} to make room for {}; there was room for another at {}",
+                   each.from, pod_words(work_->plan.pod), each.to));
   return true;
 }
 
 /// From what is there now. Evictions are written down with the place that is kept next.
 Result<void> KubeController::plan_again(RoundTime time) {
-  for (const PlannedEviction& each : work_->plan.evictions)
-    if (work_->done.contains(each.uid))
-      tell(each.pod, each.uid, "Compacted",
-           fmt::format("evicted from {} to make room for {}; there was room for another at {}",
-                       each.from, pod_words(work_->plan.pod), each.to));
   if (const auto read = read_rest(); !read) return read;
   EvictionDecision decision = plan_for_pod(scene(), work_->plan.uid, settings_.rules, time.now);
   if (decision.has_room) {
