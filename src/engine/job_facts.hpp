@@ -96,8 +96,8 @@ class JobFacts {
   [[nodiscard]] virtual std::optional<Instant> expected_end(JobId) const { return std::nullopt; }
   /// Whether such expectations change while jobs run.
   [[nodiscard]] virtual bool expects_anew() const { return false; }
-  /// What it asks of what the jobs on a GPU share, with an instance of this profile of the GPU
-  /// model `kind`; null: not known, or it cannot run there.
+  /// What it asks of the link and the power that all jobs on a GPU share, with an instance of this
+  /// profile of the GPU model `kind`; null: not known, or it cannot run there.
   [[nodiscard]] virtual const SharedLoad* load_on(JobId, std::size_t /*kind*/,
                                                   int /*profile*/) const {
     return nullptr;

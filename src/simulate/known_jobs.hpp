@@ -73,7 +73,7 @@ class KnownJobs final : public JobFacts {
     return applications_ != nullptr || told_.knowledge.times == KnownTimes::noise ||
            told_.knowledge.speeds != KnownSpeeds::truth;
   }
-  /// Where speeds are told: how much of a time is what is part of them.
+  /// Told where speeds are.
   [[nodiscard]] const SharedLoad* load_on(JobId job, std::size_t kind, int profile) const override;
   [[nodiscard]] const SharedGpu* shared_by(std::size_t kind) const override {
     return &speeds_->shared(kind, 0);

@@ -118,7 +118,7 @@ void tell(const ControllerRound& round, double took_s,
   for (const ClaimLeft& claim : round.given_back)
     fmt::print("claim {} on {} was left and is given back\n", claim.key, claim.node);
   for (const std::int64_t job : round.unheld)
-    fmt::print("job {} is held no more, its nodes have enough\n", job);
+    fmt::print("job {} is held no more: its nodes have enough\n", job);
   std::fflush(stdout);
 }
 

@@ -21,9 +21,6 @@ class Neighbours {
 
   /// A job has come, with what is known of its speeds in the ledger.
   void met(JobId job);
-  /// Whether any job may take something from another. Where none may, every pace is what it is
-  /// alone.
-  [[nodiscard]] bool matter() const { return matter_; }
   /// Whether it makes a difference for this job who else runs on the GPU.
   [[nodiscard]] bool matter_to(JobId job, GpuId gpu) const;
   /// Of the pace that the job has alone on an instance of this profile, what is left beside all
@@ -40,7 +37,7 @@ class Neighbours {
   const Seats& seats_;
   const JobLedger& ledger_;
   std::size_t kinds_;
-  bool matter_ = false;
+  bool matter_ = false;                // any job may; else every pace is what it is alone
   std::vector<std::uint8_t> presses_;  // by job: it may take something from others
 };
 

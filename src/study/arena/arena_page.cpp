@@ -70,8 +70,8 @@ stands in both.
 - **Why** a cell is lost: of a mean turnaround its two parts, each against that of the best baseline
   and in terms of its turnaround; a positive wait says that jobs waited longer for a place, a
   positive execution that they ran longer, on smaller instances or for what stops cost. Of another
-  metric it says what the mean turnaround is in terms of that of the very baseline: the price of a
-  better mean is often a longer tail.
+  metric it says what the mean turnaround is in terms of the same baseline's: the price of a better
+  mean is often a longer tail.
 - **Times bound**: mean turnaround over the lower bound that no scheduler can beat
   ([comparing](comparing.md)).
 - **Longest wait** of a scheduler is in terms of that of the scheduler under test, in the mean over
