@@ -21,12 +21,12 @@ struct Vehicle {
 };
 constexpr Vehicle vehicles[] = {{"car", engine_options}, {"sledge", {}}};
 
-Result<NamedRow<Vehicle>> read(std::string_view spec) {
+Result<NamedRow<Vehicle>> read_vehicle(std::string_view spec) {
   return read_spec(std::span<const Vehicle>(vehicles), spec, "vehicle");
 }
 
 TEST(Options, AreReadWithTheirDefaults) {
-  const auto car = read("car:gears=6;power=0.25");
+  const auto car = read_vehicle("car:gears=6;power=0.25");
   ASSERT_TRUE(car) << car.error().text();
   EXPECT_EQ(car->row->name, "car");
   OptionReader in(car->options);
@@ -41,13 +41,13 @@ TEST(Options, AreReadWithTheirDefaults) {
 }
 
 TEST(Options, AreRefusedInWords) {
-  const auto wrong = [](std::string_view spec) { return read(spec).error().text(); };
+  const auto wrong = [](std::string_view spec) { return read_vehicle(spec).error().text(); };
   EXPECT_EQ(wrong("cart"), "there is no vehicle 'cart'; did you mean 'car'?");
   EXPECT_EQ(wrong("car:"), "vehicle 'car:': '' is not an option; write NAME:key=value;key=value");
   EXPECT_EQ(wrong("car:gear=3"),
             "vehicle 'car:gear=3': vehicle car has no option 'gear'; did you mean 'gears'?");
-  EXPECT_EQ(read("sledge:gears=3").error().message, "vehicle sledge has no option 'gears'");
-  EXPECT_EQ(read("car:fuel=hay").error().message, "'hay' is not a value of it");
+  EXPECT_EQ(read_vehicle("sledge:gears=3").error().message, "vehicle sledge has no option 'gears'");
+  EXPECT_EQ(read_vehicle("car:fuel=hay").error().message, "'hay' is not a value of it");
 }
 
 TEST(Options, WithoutAValueAreRefused) {

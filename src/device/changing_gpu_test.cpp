@@ -11,7 +11,6 @@ namespace cleave {
 namespace {
 
 using nvml::Return;
-constexpr GpuIndex gpu0{0};
 
 class ChangedGpu : public testing::Test {
  protected:

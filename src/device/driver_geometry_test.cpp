@@ -7,8 +7,6 @@
 namespace cleave {
 namespace {
 
-constexpr GpuIndex gpu0{0};
-
 /// What the driver knows of a profile, in one text; zeros are what it does not know.
 std::string facts_of(const Profile& p) {
   const Engines e = p.engines.value_or(Engines{});

@@ -12,7 +12,6 @@ namespace cleave {
 namespace {
 
 using std::chrono::milliseconds;
-constexpr GpuIndex gpu0{0};
 
 struct Faults : testing::Test {
   const GpuModel& model = **find_gpu_model("A100-40GB");

@@ -15,8 +15,6 @@ namespace fs = std::filesystem;
 using nvml::Return;
 using std::chrono::milliseconds;
 
-constexpr GpuIndex gpu0{0};
-
 struct Waits {
   std::vector<milliseconds> slept;
   Patience patience;

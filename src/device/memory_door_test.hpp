@@ -16,6 +16,8 @@
 
 namespace cleave {
 
+inline constexpr GpuIndex gpu0{0};
+
 /// A door to one GPU in memory.
 class MemoryDoor final : public Door {
  public:

@@ -10,12 +10,12 @@
 #include <limits>
 
 #include "base/format.hpp"
+#include "device/memory_door_test.hpp"
 
 namespace cleave {
 namespace {
 
 using namespace nvml;
-constexpr GpuIndex gpu0{0};
 
 /// What the functions below answer; set by each test.
 struct Script {

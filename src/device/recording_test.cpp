@@ -12,8 +12,6 @@
 namespace cleave {
 namespace {
 
-constexpr GpuIndex gpu0{0};
-
 /// A little of everything: work, refusals, every kind of answer.
 std::string busy_recording() {
   const GpuModel& model = **find_gpu_model("A100-40GB");

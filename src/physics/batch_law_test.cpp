@@ -125,11 +125,11 @@ TEST(BatchLawFit, RefusesWhatWasNotMeasured) {
 }
 
 /// Fitted to all rows of each model.
-struct Fit {
+struct FittedRow {
   std::string_view model;
   BatchLaw law;  // ms
 };
-constexpr Fit fits[] = {
+constexpr FittedRow fits[] = {
     {"densenet121", {12.11, 0.21, 0.461, 0.038}}, {"inceptionv3", {9.09, 0.67, 0.230, 0.095}},
     {"resnet50", {4.67, 0.28, 0.369, 0.023}},     {"resnet152", {13.29, 0.71, 0.781, 0.001}},
     {"vgg16", {1.54, 0.58, 0.555, 0.047}},        {"vgg19", {1.85, 0.67, 0.645, 0.048}}};
@@ -137,7 +137,7 @@ constexpr Fit fits[] = {
 TEST(BatchLaw, ExplainsMeasuredBatches) {
   const GpuModel& model = **find_gpu_model("A100-80GB");
   std::vector<double> errors;
-  for (const Fit& fit : fits)
+  for (const FittedRow& fit : fits)
     for (const MeasuredSpeed& row : measured_speeds(MeasuredSet::parvagpu)) {
       if (row.application != fit.model) continue;
       for (const auto& [profile, speed] : row.speeds) {

@@ -8,13 +8,10 @@
 #include <numeric>
 
 #include "base/random.hpp"
+#include "physics/models_by_key_test.hpp"
 
 namespace cleave {
 namespace {
-
-const GpuModel& model(std::string_view key) {
-  return **find_gpu_model(key);
-}
 
 Millijoules sum_of(const EnergySplit& split) {
   return std::accumulate(split.loads.begin(), split.loads.end(), split.idle);

@@ -5,14 +5,11 @@
 #include <gtest/gtest.h>
 
 #include "base/random.hpp"
+#include "physics/models_by_key_test.hpp"
 #include "physics/speed.hpp"
 
 namespace cleave {
 namespace {
-
-const GpuModel& model(const char* name) {
-  return **find_gpu_model(name);
-}
 
 TEST(Offload, OnlyWhatDoesNotFitIsOnTheHost) {
   const Offload job{MiB{16'000}, MiB{6'000}, 1};

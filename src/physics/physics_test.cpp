@@ -13,15 +13,12 @@
 #include "base/text.hpp"
 #include "physics/link.hpp"
 #include "physics/memory_bandwidth.hpp"
+#include "physics/models_by_key_test.hpp"
 #include "physics/reconfiguration.hpp"
 #include "physics/speed.hpp"
 
 namespace cleave {
 namespace {
-
-const GpuModel& model(std::string_view key) {
-  return **find_gpu_model(key);
-}
 
 TEST(Speed, FollowsTheTableWhereThereIsOne) {
   SpeedModel job;

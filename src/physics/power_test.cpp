@@ -10,13 +10,10 @@
 #include <numeric>
 
 #include "base/random.hpp"
+#include "physics/models_by_key_test.hpp"
 
 namespace cleave {
 namespace {
-
-const GpuModel& model(std::string_view key) {
-  return **find_gpu_model(key);
-}
 
 std::vector<InstanceLoad> some_loads(Random& random) {
   std::vector<InstanceLoad> loads;

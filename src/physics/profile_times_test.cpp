@@ -11,13 +11,10 @@
 
 #include "base/random.hpp"
 #include "physics/measured_speeds.hpp"
+#include "physics/models_by_key_test.hpp"
 
 namespace cleave {
 namespace {
-
-const GpuModel& model(std::string_view key) {
-  return **find_gpu_model(key);
-}
 
 TEST(ProfileTimes, WhatIsKnownStaysAndTheLawGivesTheRest) {
   const GpuModel& a100 = model("A100-40GB");

@@ -11,14 +11,11 @@
 #include "model/profile_set.hpp"
 #include "model/speed_table.hpp"
 #include "physics/measured_speeds.hpp"
+#include "physics/models_by_key_test.hpp"
 #include "physics/speed.hpp"
 
 namespace cleave {
 namespace {
-
-const GpuModel& model(std::string_view key) {
-  return **find_gpu_model(key);
-}
 
 KnownTime some_time(const SliceLaw& parts, double gpu_bound, double noise = 0) {
   return {gpu_bound, time_on(parts, gpu_bound) * std::exp(noise)};

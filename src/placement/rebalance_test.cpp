@@ -163,7 +163,7 @@ std::string random_gpus(Random& random, std::size_t size, const char* model) {
   return gpus;
 }
 
-struct Setting {
+struct Scenery {
   std::size_t size;
   const char* model;  // empty: mixed, with walls and absent GPUs
   const char* profiles;
@@ -172,9 +172,9 @@ struct Setting {
 };
 
 /// Work comes and goes; after each departure both say what moves, one move at a time.
-class Race {
+class TrackedRace {
  public:
-  Race(const Setting& setting, std::uint64_t seed)
+  TrackedRace(const Scenery& setting, std::uint64_t seed)
       : setting_(setting),
         random_(seed),
         scene_(random_gpus(random_, setting.size, setting.model), setting.profiles),
@@ -290,7 +290,7 @@ class Race {
     rebalancer_.changed(gpu);
   }
 
-  Setting setting_;
+  Scenery setting_;
   Random random_;
   Scene scene_;
   RequestTable requests_;
@@ -328,7 +328,7 @@ TEST(Rebalancer, MovesWhatTheDefinitionMoves) {
             SCOPED_TRACE(fmt::format("{} {} load {} eligibility {} threshold {}/5 size {}",
                                      model.model, model.profiles, static_cast<int>(load),
                                      static_cast<int>(eligibility), fifths, size));
-            Race race({size, model.model, model.profiles, options, seed % 2 == 0}, seed);
+            TrackedRace race({size, model.model, model.profiles, options, seed % 2 == 0}, seed);
             ++seed;
             race.run(1000);
             if (HasFatalFailure()) return;
@@ -345,7 +345,7 @@ TEST(Rebalancer, MovesWhatTheDefinitionMoves) {
 
 TEST(Rebalancer, StaysRightOverLongRunsAndSeveralWords) {
   for (const std::size_t size : {40, 300}) {
-    Race race({size, size == 40 ? "" : "A100-40GB", "all", {}, true}, 7);
+    TrackedRace race({size, size == 40 ? "" : "A100-40GB", "all", {}, true}, 7);
     race.run(size == 40 ? 20000 : 4000);
     if (HasFatalFailure()) return;
     EXPECT_GT(race.moves[0], 20U);

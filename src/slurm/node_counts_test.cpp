@@ -9,12 +9,12 @@
 namespace cleave {
 namespace {
 
-const std::function<bool()> always = [] { return true; };
+const std::function<bool()> always_may = [] { return true; };
 
 void run_rounds(SlurmDouble& slurm, int rounds, const ControllerSettings& settings = {}) {
   ControllerMemory memory;
   for (int i = 0; i < rounds; ++i) {
-    const auto round = run_round(slurm, settings, memory, {}, always);
+    const auto round = run_round(slurm, settings, memory, {}, always_may);
     ASSERT_TRUE(round) << round.error().text();
     ASSERT_TRUE(round->trouble.empty()) << round->trouble.front();
   }
@@ -85,7 +85,7 @@ TEST(NodeCounts, AForgottenEndIsToldToSlurm) {
   ControllerMemory memory;
   const Instant later = *slurm.find(ended)->starts + std::chrono::seconds(10);
   slurm.world().begun = later;
-  const auto round = run_round(slurm, {}, memory, later, always);
+  const auto round = run_round(slurm, {}, memory, later, always_may);
   ASSERT_TRUE(round && round->ended.size() == 1);
   EXPECT_EQ(slurm.find(ended)->state, SlurmJobState::over);
   EXPECT_EQ(slurm.find(runs)->state, SlurmJobState::running);
@@ -186,7 +186,7 @@ TEST(NodeCounts, AJobThatWasPutBackNeedNotWaitForThat) {
   const Instant later{std::chrono::seconds(6)};
   slurm.at(later);
   ControllerMemory memory;
-  ASSERT_TRUE(run_round(slurm, {}, memory, later, always));
+  ASSERT_TRUE(run_round(slurm, {}, memory, later, always_may));
   EXPECT_EQ(slurm.find(job)->starts, later);
 }
 
@@ -198,7 +198,7 @@ TEST(NodeCounts, OneThatKeepsStillIsNotUpdated) {
   slurm.prolog();
   run_rounds(slurm, 3);
   ControllerMemory memory;
-  const auto round = run_round(slurm, {}, memory, {}, always);
+  const auto round = run_round(slurm, {}, memory, {}, always_may);
   ASSERT_TRUE(round);
   EXPECT_EQ(round->done, 0U);
 }

@@ -24,7 +24,7 @@ using testing_program::Outcome;
 using testing_program::Scratch;
 using testing_program::shell;
 
-Json answer(const std::string& arguments) {
+Json answer_of(const std::string& arguments) {
   return json_of(cleave(arguments + " --json"));
 }
 
@@ -73,7 +73,7 @@ TEST(Choosing, AnswersTheReferenceCases) {
     int asked = 0;
     for (const Json& one : cases) {
       if (one["op"] != op || asked == 6) continue;
-      const Json got = answer(command + scratch.write("input.json", one["input"].dump()));
+      const Json got = answer_of(command + scratch.write("input.json", one["input"].dump()));
       EXPECT_TRUE(has_all(one["expected"], got)) << one["id"] << "\n" << got.dump(1);
       ++asked;
     }
@@ -83,12 +83,12 @@ TEST(Choosing, AnswersTheReferenceCases) {
 
 TEST(Choosing, TheBestInstanceFollowsAlpha) {
   const auto best = [](const std::string& more) {
-    return answer("recommend --measurements examples/profiles/llama3.json" + more)["best"]
+    return answer_of("recommend --measurements examples/profiles/llama3.json" + more)["best"]
         .get<std::string>();
   };
   EXPECT_EQ(best(" --alpha 2"), "7g.96gb");
   EXPECT_EQ(best(" --alpha 0"), "1g.12gb") << "with host memory no memory lies idle";
-  const Json all = answer("recommend --measurements examples/profiles/llama3.json");
+  const Json all = answer_of("recommend --measurements examples/profiles/llama3.json");
   EXPECT_EQ(all["alpha"], 1) << "the file's";
   EXPECT_EQ(all["best_by_alpha"][0]["name"], "1g.12gb");
   EXPECT_EQ(all["best_by_alpha"][0]["offload"], true);
@@ -111,7 +111,7 @@ TEST(Choosing, ThePapersChoicesComeOutAtItsAlphas) {
       {"faiss", {"1g.12gb + host memory", "1g.12gb + host memory", "2g.24gb"}, false}};
   constexpr std::array<double, 3> alphas = {0, 0.5, 1};
   const auto chosen = [](const std::string& file, double alpha, const std::string& more = "") {
-    const Json all = answer(fmt::format(
+    const Json all = answer_of(fmt::format(
         "recommend --measurements examples/profiles/{}.json --alpha {}{}", file, alpha, more));
     const Json& best = all["configs"][all["best_index"].get<std::size_t>()];
     return best["name"].get<std::string>() + (best.value("offload", false) ? " + host memory" : "");
@@ -135,8 +135,8 @@ TEST(Choosing, ProfilesBetweenTwoMeasuredOnesCompete) {
   const std::string two =
       scratch.write("two.jsonl", line("7g.40gb", 92, 0.2) + line("1g.5gb", 310, 0.4));
   const std::string asked = fmt::format("recommend --repository {} --application r", two);
-  EXPECT_EQ(answer(asked)["configs"].size(), 2U);
-  const Json all = answer(asked + " --complete");
+  EXPECT_EQ(answer_of(asked)["configs"].size(), 2U);
+  const Json all = answer_of(asked + " --complete");
   ASSERT_EQ(all["configs"].size(), 6U);
   const Json by_law =
       json_of(cleave("forecast time --json --gpu A100-40GB --known 1g.5gb=310,7g.40gb=92"), 0);
@@ -183,10 +183,10 @@ TEST(Choosing, OffloadThatNobodyMeasuredStandsBesideTheNextSize) {
   const std::string bert =
       "recommend --repository examples/profiles/repository.jsonl --application bert --batch 32";
   const auto with = [&](double touches) {
-    return answer(bert + fmt::format(" --offload 2048 --touches {}", touches));
+    return answer_of(bert + fmt::format(" --offload 2048 --touches {}", touches));
   };
   const Json few = with(0.03), many = with(0.3);
-  EXPECT_EQ(answer(bert)["configs"].size(), 2U);
+  EXPECT_EQ(answer_of(bert)["configs"].size(), 2U);
   ASSERT_EQ(few["configs"].size(), 3U);
   const Json& small = few["configs"][0];
   EXPECT_EQ(small["name"], "1g.6gb");
@@ -220,14 +220,14 @@ TEST(Choosing, OffloadThatNobodyMeasuredStandsBesideTheNextSize) {
 }
 
 TEST(Choosing, ABatchOfJobs) {
-  const Json both = answer("choose --jobs examples/profiles/inference-jobs.json --gpu A30-24GB");
+  const Json both = answer_of("choose --jobs examples/profiles/inference-jobs.json --gpu A30-24GB");
   EXPECT_EQ(both["jobs"].size(), 3U);
   EXPECT_GE(both["gpus"].get<int>(), 1);
   std::int64_t count = 0;
   for (const Json& one : both["batch"]) count += one["count"].get<std::int64_t>();
   EXPECT_EQ(count, 3);
   const Json one =
-      answer("choose --jobs examples/profiles/inference-jobs.json --job mail --lambda 1");
+      answer_of("choose --jobs examples/profiles/inference-jobs.json --job mail --lambda 1");
   ASSERT_EQ(one["jobs"].size(), 1U);
   EXPECT_EQ(one["jobs"][0]["id"], "mail");
   EXPECT_EQ(one["jobs"][0]["choice"], "2g.12gb");
@@ -236,34 +236,34 @@ TEST(Choosing, ABatchOfJobs) {
 }
 
 TEST(Choosing, WasteOfModelsAndLayouts) {
-  const Json layout = answer("waste H100-96GB-GH200 4g.48gb@0,3g.48gb@4");
+  const Json layout = answer_of("waste H100-96GB-GH200 4g.48gb@0,3g.48gb@4");
   EXPECT_EQ(layout["wasted_sms"], 8);
   EXPECT_NEAR(layout["wasted_sms_percent"].get<double>(), 100 * 8.0 / 132, 1e-9);
-  EXPECT_EQ(answer("waste A30-24GB ''")["wasted_sms"], 56);
-  const Json table = answer("waste A100-40GB --profiles plain");
+  EXPECT_EQ(answer_of("waste A30-24GB ''")["wasted_sms"], 56);
+  const Json table = answer_of("waste A100-40GB --profiles plain");
   EXPECT_EQ(table["rows"].size(), 6U);
   EXPECT_EQ(table["gpu_sms"], 108);
-  EXPECT_EQ(answer("waste --paper")["mix_4g_3g"]["wasted_memory"], 1.5);
-  EXPECT_EQ(answer("waste H20-96GB")["rows"][0]["with_max_instances"]["wasted_sms"], nullptr);
+  EXPECT_EQ(answer_of("waste --paper")["mix_4g_3g"]["wasted_memory"], 1.5);
+  EXPECT_EQ(answer_of("waste H20-96GB")["rows"][0]["with_max_instances"]["wasted_sms"], nullptr);
 }
 
 TEST(Choosing, ARepositoryGrowsAndFeedsTheChoices) {
   const Scratch scratch;
   const std::string repository = scratch.path("profiles.jsonl"),
                     at = " --repository " + repository + " ";
-  const Json first = answer("profiles add" + at + "examples/profiles/repository.jsonl");
+  const Json first = answer_of("profiles add" + at + "examples/profiles/repository.jsonl");
   EXPECT_EQ(first["new"], 5);
   const std::string more = scratch.write(
       "more.jsonl",
       R"({"application": "bert", "gpu_model": "A30-24GB", "batch": 16, "profile": "1g.6gb", )"
       R"("time_s": 100, "samples": 1})");
-  EXPECT_EQ(answer("profiles add" + at + more)["new"], 0);
-  const Json listed = answer("profiles list" + at + "--application bert --batch 16");
+  EXPECT_EQ(answer_of("profiles add" + at + more)["new"], 0);
+  const Json listed = answer_of("profiles list" + at + "--application bert --batch 16");
   ASSERT_EQ(listed["profiles"].size(), 3U);
   EXPECT_EQ(listed["profiles"][0]["time_s"], 175) << "three of 200 and one of 100";
   EXPECT_EQ(listed["profiles"][0]["samples"], 4);
-  EXPECT_EQ(answer("profiles add" + at + "--merge replace " + more)["profiles"], 5);
-  EXPECT_EQ(answer("profiles list" + at)["profiles"][0]["time_s"], 100);
+  EXPECT_EQ(answer_of("profiles add" + at + "--merge replace " + more)["profiles"], 5);
+  EXPECT_EQ(answer_of("profiles list" + at)["profiles"][0]["time_s"], 100);
   // What is exported for a command can be read by it.
   const Outcome csv =
       cleave("profiles export" + at + "--as training --to " + scratch.path("t.csv"));
@@ -272,12 +272,12 @@ TEST(Choosing, ARepositoryGrowsAndFeedsTheChoices) {
   const std::string file = scratch.path("r.json");
   EXPECT_EQ(cleave("profiles export " + here + "--as recommend --batch 16 --to " + file).exit_code,
             0);
-  EXPECT_EQ(answer("recommend --measurements " + file)["best"],
-            answer("recommend " + here + "--application bert --batch 16")["best"]);
+  EXPECT_EQ(answer_of("recommend --measurements " + file)["best"],
+            answer_of("recommend " + here + "--application bert --batch 16")["best"]);
   EXPECT_EQ(cleave("profiles export " + here + "--as choose --gpu A30-24GB --to " + file).exit_code,
             0);
-  EXPECT_EQ(answer("choose --jobs " + file)["jobs"].size(), 0U);
-  const Json chosen = answer("choose --jobs examples/profiles/jobs.json --gpu A30-24GB " + here);
+  EXPECT_EQ(answer_of("choose --jobs " + file)["jobs"].size(), 0U);
+  const Json chosen = answer_of("choose --jobs examples/profiles/jobs.json --gpu A30-24GB " + here);
   EXPECT_EQ(chosen["jobs"].size(), 2U);
   EXPECT_NE(chosen["jobs"][0]["choice"], nullptr);
 }
@@ -288,7 +288,7 @@ TEST(Choosing, ABadLineChangesNothing) {
                     at = " --repository " + repository + " ";
   const std::string bad = scratch.write("bad.jsonl", "{\"application\": \"a\"}\n");
   refuses("profiles add" + at + bad, "bad.jsonl:1: ");
-  EXPECT_EQ(answer("profiles list" + at)["profiles"], Json::array());
+  EXPECT_EQ(answer_of("profiles list" + at)["profiles"], Json::array());
 }
 
 TEST(Choosing, NanIsNotANumber) {
@@ -350,7 +350,7 @@ TEST(Profiles, ConcurrentAddsLoseNothing) {
         "cleave profiles add --repository {1} - >/dev/null & ",
         i, repository);
   EXPECT_EQ(shell(all + "wait").err, "");
-  EXPECT_EQ(answer("profiles list --repository " + repository)["profiles"].size(), 12U);
+  EXPECT_EQ(answer_of("profiles list --repository " + repository)["profiles"].size(), 12U);
 }
 
 TEST(Profiles, ARepositoryIsNotWrittenOverAndKeepsItsMode) {
@@ -457,7 +457,7 @@ TEST(Choosing, BadInputIsReported) {
 
 TEST(ForecastKernel, OccupancyWavesAndProfile) {
   const Json json =
-      answer("forecast kernel --grid 200 --threads 256 --registers 40 --gpu A100-40GB");
+      answer_of("forecast kernel --grid 200 --threads 256 --registers 40 --gpu A100-40GB");
   EXPECT_EQ(json["capabilities"][0]["blocks_of_sm"], 6);
   EXPECT_EQ(json["capabilities"][0]["occupancy"], 0.75);
   EXPECT_EQ(json["capabilities"][0]["limited_by"], "registers");
@@ -466,14 +466,14 @@ TEST(ForecastKernel, OccupancyWavesAndProfile) {
   EXPECT_EQ(json["gpu"]["sms_folded"], 34);
   EXPECT_EQ(json["gpu"]["profile"], "3g.20gb") << "it has 42 SMs";
   // One more wave needs half of them.
-  EXPECT_EQ(answer("forecast kernel --grid 200 --threads 256 --registers 40 --gpu A100-40GB "
-                   "--more-waves 1")["gpu"]["profile"],
+  EXPECT_EQ(answer_of("forecast kernel --grid 200 --threads 256 --registers 40 --gpu A100-40GB "
+                      "--more-waves 1")["gpu"]["profile"],
             "2g.10gb");
   EXPECT_NE(shell("cleave forecast kernel --grid 200 --threads 256 --registers 40 --gpu A100-40GB "
                   "--more-waves 1")
                 .out.find("1 wave on 98 SMs, 2 on 17"),
             std::string::npos);
-  const Json large = answer("forecast kernel --grid 8,8 --threads 16,16 --shared-memory 120000");
+  const Json large = answer_of("forecast kernel --grid 8,8 --threads 16,16 --shared-memory 120000");
   EXPECT_EQ(large["blocks"], 64);
   EXPECT_EQ(large["threads"], 256);
   EXPECT_FALSE(large.contains("gpu"));
@@ -496,8 +496,8 @@ TEST(ForecastKernel, AJobsKernelRaisesItsRequest) {
       jobs += fmt::format(R"({{"id": "{}", "memory_mib": 1000, "phases": {{"cpu_s": 100}}{}}})", id,
                           kernel) +
               "\n";
-    return answer("simulate --fleet 1xA100-40GB --scheduler scheme-b --workload " +
-                  scratch.write("jobs.jsonl", jobs))["makespan_s"]
+    return answer_of("simulate --fleet 1xA100-40GB --scheduler scheme-b --workload " +
+                     scratch.write("jobs.jsonl", jobs))["makespan_s"]
         .get<double>();
   };
   const double beside = makespan("");

@@ -7,7 +7,7 @@
 namespace cleave::cli {
 namespace {
 
-struct Run {
+struct Sample {
   std::string name;
   int gpus = 0;
   double seconds = 0;
@@ -15,17 +15,17 @@ struct Run {
   bool same = false;
 };
 
-const Columns<Run> columns = {
-    {"name", "run", &Run::name},
-    {"gpus", "GPUs", &Run::gpus},
-    {"seconds", "ms", &Run::seconds, decimals(1, 1e3)},
-    {"share", "share", &Run::share, decimals(2)},
-    {"same", json_only, &Run::same},
-    {text_only, "same?", [](const Run& run) { return run.same ? "yes" : "NO"; }},
-    {"half", "half of", [](const Run& run) { return run.gpus / 2; },
-     [](const Run& run) { return run.name + "/2"; }},
+const Columns<Sample> columns = {
+    {"name", "run", &Sample::name},
+    {"gpus", "GPUs", &Sample::gpus},
+    {"seconds", "ms", &Sample::seconds, decimals(1, 1e3)},
+    {"share", "share", &Sample::share, decimals(2)},
+    {"same", json_only, &Sample::same},
+    {text_only, "same?", [](const Sample& run) { return run.same ? "yes" : "NO"; }},
+    {"half", "half of", [](const Sample& run) { return run.gpus / 2; },
+     [](const Sample& run) { return run.name + "/2"; }},
 };
-const std::vector<Run> runs = {{"first", 8, 0.0125, 0.5, true}, {"b", 100, 2, {}, false}};
+const std::vector<Sample> runs = {{"first", 8, 0.0125, 0.5, true}, {"b", 100, 2, {}, false}};
 
 TEST(Columns, BecomeText) {
   EXPECT_EQ(text_rows(columns, runs),

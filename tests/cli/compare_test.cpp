@@ -23,15 +23,10 @@ namespace {
 using testing_program::Outcome;
 using testing_program::Scratch;
 using testing_program::shell;
+using testing_program::text_of;
 
 const std::string small =
     "cleave compare --fleet 2xA100-40GB --generate lab-day --schedulers full-gpu,online ";
-
-std::string text_of(const std::string& file) {
-  std::stringstream text;
-  text << std::ifstream(file).rdbuf();
-  return text.str();
-}
 
 /// The rows of a file, by column.
 std::vector<std::map<std::string, std::string>> rows_of(const std::string& file) {

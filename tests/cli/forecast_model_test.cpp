@@ -22,7 +22,7 @@ using testing_program::Scratch;
 
 constexpr const char* llama = "examples/models/llama-3.1-8b/config.json";
 
-Json answer(const std::string& arguments) {
+Json model_forecast(const std::string& arguments) {
   return json_of(cleave("forecast model --json " + arguments));
 }
 
@@ -34,7 +34,7 @@ std::uint64_t bytes_of(const Json& json, std::string_view part) {
 }
 
 TEST(ForecastModel, PartsAddUp) {
-  const Json json = answer(std::string(llama) + " --batch 2 --context 1024");
+  const Json json = model_forecast(std::string(llama) + " --batch 2 --context 1024");
   EXPECT_EQ(json["parameters"], 8'030'261'248U);
   EXPECT_EQ(json["kv_bytes_per_token"], 131'072);
   EXPECT_EQ(bytes_of(json, "kv_cache"), 2U * 1024 * 131'072);
@@ -45,7 +45,8 @@ TEST(ForecastModel, PartsAddUp) {
 }
 
 TEST(ForecastModel, ProfilesAndHostMemory) {
-  const Json json = answer(std::string(llama) + " --precision int8 --fits A100-40GB --offload");
+  const Json json =
+      model_forecast(std::string(llama) + " --precision int8 --fits A100-40GB --offload");
   EXPECT_EQ(json["fits"]["smallest"], "1g.10gb");
   for (const Json& row : json["fits"]["profiles"]) {
     EXPECT_EQ(row["fits"], row["memory_mib"] >= json["memory_mib"]);
@@ -57,25 +58,25 @@ TEST(ForecastModel, ProfilesAndHostMemory) {
 TEST(ForecastModel, WeightsInFilesCountAsStored) {
   const Scratch scratch;
   const std::string tensors = scratch.write("m.safetensors", made_up::small_llama());
-  const Json alone = answer(tensors);
+  const Json alone = model_forecast(tensors);
   EXPECT_EQ(alone["stored"]["bytes"], bytes_of(alone, "weights"));
   EXPECT_EQ(alone["shape"]["layers"], 2);
   EXPECT_TRUE(alone["shape"]["heads"].is_null());
   scratch.write("config.json", R"({"model_type": "llama", "num_hidden_layers": 2, "hidden_size": 16,
       "num_attention_heads": 4, "num_key_value_heads": 2, "intermediate_size": 24,
         "vocab_size": 40})");
-  const Json beside = answer(tensors);
+  const Json beside = model_forecast(tensors);
   EXPECT_EQ(beside["shape"]["heads"], 4);
   EXPECT_EQ(beside["parameters"], alone["parameters"]);
-  const Json gguf = answer(scratch.write("m.gguf", made_up::small_gguf()));
+  const Json gguf = model_forecast(scratch.write("m.gguf", made_up::small_gguf()));
   EXPECT_EQ(gguf["stored"]["types"].size(), 2U);
-  const Json index = answer(scratch.write(
+  const Json index = model_forecast(scratch.write(
       "model.safetensors.index.json", R"({"metadata": {"total_size": 4096}, "weight_map": {}})"));
   EXPECT_EQ(bytes_of(index, "weights"), 4096U);
 }
 
 TEST(ForecastModel, NetworksForImages) {
-  const Json json = answer("vision:resnet50 --batch 32 --train --fits A100-40GB");
+  const Json json = model_forecast("vision:resnet50 --batch 32 --train --fits A100-40GB");
   EXPECT_EQ(json["parameters"], 25'557'032);
   EXPECT_EQ(bytes_of(json, "optimizer"), 8U * 25'557'032);
   EXPECT_TRUE(json["shape"].is_null());

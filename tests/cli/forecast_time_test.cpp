@@ -18,14 +18,14 @@ using testing_program::Scratch;
 const std::string measured =
     "--train examples/forecast/measured.csv --group app --whole whole_s --slices slices";
 
-Json answer(const std::string& arguments, int exit_code = 0) {
+Json time_forecast(const std::string& arguments, int exit_code = 0) {
   return json_of(cleave("forecast time --json " + arguments), exit_code);
 }
 
 TEST(ForecastTime, LearnsSavesAndAnswers) {
   const Scratch scratch;
   const std::string model = scratch.path("m.json");
-  const Json training = answer(measured + " --save " + model);
+  const Json training = time_forecast(measured + " --save " + model);
   EXPECT_EQ(training["rows"], 157);
   EXPECT_EQ(training["left_out"], 3);
   EXPECT_EQ(training["form"], "ratio");
@@ -35,7 +35,8 @@ TEST(ForecastTime, LearnsSavesAndAnswers) {
   EXPECT_LT(held_out["trees"]["median"], held_out["linear"]["median"]);
   EXPECT_LT(held_out["trees"]["median"], held_out["nearest"]["median"]);
 
-  const Json asked = answer("--model " + model + " --predict examples/forecast/asked.csv", 1);
+  const Json asked =
+      time_forecast("--model " + model + " --predict examples/forecast/asked.csv", 1);
   EXPECT_EQ(asked["refused"], 2);
   ASSERT_EQ(asked["jobs"].size(), 4U);
   EXPECT_EQ(asked["jobs"][0]["place"], "examples/forecast/asked.csv:2");
@@ -48,7 +49,7 @@ TEST(ForecastTime, LearnsSavesAndAnswers) {
   const std::string one = scratch.write("one.csv",
                                         "batch,slices,dram,tensor,memory_mib,whole_s\n"
                                         "8,2,0.210,0.140,2600,17.4\n");
-  EXPECT_EQ(answer("--model " + model + " --predict " + one)["jobs"][0]["seconds"],
+  EXPECT_EQ(time_forecast("--model " + model + " --predict " + one)["jobs"][0]["seconds"],
             asked["jobs"][0]["seconds"]);
 }
 
@@ -74,7 +75,7 @@ TEST(ForecastTime, ARepositoryFeedsIt) {
   ASSERT_EQ(
       cleave("profiles export --repository " + repository + " --as training --to " + csv).exit_code,
       0);
-  const Json training = answer("--train " + csv + " --save " + model);
+  const Json training = time_forecast("--train " + csv + " --save " + model);
   EXPECT_EQ(training["rows"], 36);
   bool seen = false;
   for (const Json& feature : training["features"]) {
@@ -86,7 +87,7 @@ TEST(ForecastTime, ARepositoryFeedsIt) {
   const Outcome text = cleave("forecast time --train " + csv);
   EXPECT_NE(text.out.find("not measured: other (33), sm_activity (18)"), std::string::npos)
       << text.out;
-  EXPECT_EQ(answer("--model " + model + " --predict " + csv)["refused"], 0);
+  EXPECT_EQ(time_forecast("--model " + model + " --predict " + csv)["refused"], 0);
 }
 
 TEST(ForecastTime, WithoutRowsThereIsNoAnswer) {
@@ -143,7 +144,7 @@ TEST(ForecastTime, SaysWhatIsWrong) {
 }
 
 TEST(ForecastTime, TwoProfilesGiveTheOthers) {
-  const Json all = answer("--gpu A100-40GB --known 1g.5gb=310,7g.40gb=92");
+  const Json all = time_forecast("--gpu A100-40GB --known 1g.5gb=310,7g.40gb=92");
   ASSERT_EQ(all["profiles"].size(), 6U);
   EXPECT_EQ(all["law"]["tested"], true);
   double before = 0;
@@ -156,7 +157,7 @@ TEST(ForecastTime, TwoProfilesGiveTheOthers) {
   }
   EXPECT_EQ(all["profiles"][0]["seconds"], 92);
   // Ten times the times are ten times the answer.
-  const Json tenfold = answer("--gpu A100-40GB --known 1g.5gb=3100,7g.40gb=920");
+  const Json tenfold = time_forecast("--gpu A100-40GB --known 1g.5gb=3100,7g.40gb=920");
   EXPECT_NEAR(tenfold["profiles"][2]["seconds"].get<double>(),
               10 * all["profiles"][2]["seconds"].get<double>(), 1e-6);
   const Outcome text = cleave("forecast time --gpu A100-40GB --known 1g.5gb=310,7g.40gb=92");

@@ -13,7 +13,7 @@ using testing_program::json_of;
 using testing_program::Outcome;
 using testing_program::Scratch;
 
-Json json(const std::string& arguments) {
+Json migration_json(const std::string& arguments) {
   return json_of(cleave("plan " + arguments + " --json"));
 }
 
@@ -26,8 +26,8 @@ const std::string swapped_goal = one_gpu(R"({"profile": "2g.12gb", "start": 2, "
                                             {"profile": "2g.12gb", "start": 0, "workload": "b"})");
 
 TEST(Migrate, ToAGivenLayout) {
-  const Json plan =
-      json("migrate --fleet examples/fleets/scattered.json --goal examples/fleets/gathered.json");
+  const Json plan = migration_json(
+      "migrate --fleet examples/fleets/scattered.json --goal examples/fleets/gathered.json");
   EXPECT_EQ(plan["problem"], "migrate");
   EXPECT_EQ(plan["waves"].size(), 2U);
   EXPECT_EQ(plan["waves_bound"], 2);
@@ -39,10 +39,10 @@ TEST(Migrate, InterruptionsAreNamedAndDoneOnlyIfAllowed) {
   const Scratch scratch;
   const std::string files = "migrate --fleet " + scratch.write("now.json", swapped_now) +
                             " --goal " + scratch.write("goal.json", swapped_goal);
-  const Json calm = json(files);
+  const Json calm = migration_json(files);
   EXPECT_EQ(calm["disruptive"].size(), 2U);
   EXPECT_TRUE(calm["waves"].empty());
-  const Json allowed = json(files + " --allow-disruptive");
+  const Json allowed = migration_json(files + " --allow-disruptive");
   EXPECT_EQ(allowed["disruptive"].size(), 1U);
   EXPECT_EQ(allowed["waves"].size(), 3U);
   EXPECT_EQ(allowed["waves"][0][0]["op"], "stop");
@@ -66,7 +66,8 @@ TEST(Migrate, GoalsThatAreNotOfTheFleetAreRefused) {
 }
 
 TEST(Migrate, UndisturbedGoalsAreFoundWhereTheBestIsOutOfReach) {
-  const Json best = json("compact --non-disruptive-only --fleet examples/fleets/scattered.json");
+  const Json best =
+      migration_json("compact --non-disruptive-only --fleet examples/fleets/scattered.json");
   EXPECT_EQ(best["status"], "optimal");
   EXPECT_TRUE(best["disruptive"].empty());
 }
@@ -75,7 +76,8 @@ TEST(Replay, TakesAPlanForItsOwnStateOnly) {
   const Scratch scratch;
   const std::string plan = scratch.write(
       "plan.json", cleave("plan joint --fleet examples/fleets/scattered.json --json").out);
-  EXPECT_EQ(json("replay --fleet examples/fleets/scattered.json --plan " + plan)["legal"], true);
+  EXPECT_EQ(migration_json("replay --fleet examples/fleets/scattered.json --plan " + plan)["legal"],
+            true);
   const Outcome other = cleave("plan replay --fleet examples/fleets/gathered.json --plan " + plan);
   EXPECT_EQ(other.exit_code, 1);
   EXPECT_NE(other.err.find("it was made for another state"), std::string::npos) << other.err;
@@ -83,7 +85,7 @@ TEST(Replay, TakesAPlanForItsOwnStateOnly) {
 
 TEST(Replay, RefusesStepsThatAreNotLegal) {
   const Scratch scratch;
-  Json plan = json("joint --fleet examples/fleets/scattered.json");
+  Json plan = migration_json("joint --fleet examples/fleets/scattered.json");
   plan["waves"][0].erase(plan["waves"][0].begin());
   const Outcome torn = cleave("plan replay --fleet examples/fleets/scattered.json --plan " +
                               scratch.write("plan.json", plan.dump()));

@@ -22,11 +22,6 @@
 namespace cleave::testing_program {
 namespace {
 
-std::string text_of(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 /// The commands of the fenced blocks of a page that are to be typed, one a line, without what
 /// follows #.
 std::vector<std::string> typed_in(const std::string& page) {

@@ -18,7 +18,7 @@ using testing_program::shell;
 
 constexpr const char* scattered = " --fleet examples/fleets/scattered.json";
 
-Json json(const std::string& arguments, int exit_code = 0) {
+Json plan_json(const std::string& arguments, int exit_code = 0) {
   return json_of(cleave("plan " + arguments + " --json"), exit_code);
 }
 
@@ -30,7 +30,7 @@ std::vector<std::int64_t> values(const Json& plan) {
 
 TEST(Plan, EveryProblemIsProvenAndHasTheKeysOfTheFormat) {
   for (const std::string kind : {"deploy", "compact", "reconfigure", "joint"}) {
-    const Json plan = json(kind + scattered);
+    const Json plan = plan_json(kind + scattered);
     EXPECT_EQ(plan["problem"], kind);
     EXPECT_EQ(plan["status"], "optimal");
     ASSERT_EQ(plan["objective"].size(), 5U);
@@ -55,7 +55,7 @@ TEST(Plan, MigPartedReadsWhatIsExported) {
   EXPECT_NE(outcome.out.find("version: v1\nmig-configs:\n  \"n0\":\n    - devices: [0"),
             std::string::npos)
       << outcome.out;
-  const Json plan = json(std::string("compact") + scattered);
+  const Json plan = plan_json(std::string("compact") + scattered);
   std::map<std::string, int> exported, planned;
   int devices = 0;
   for (const std::string_view line : split(outcome.out, '\n')) {
@@ -115,9 +115,9 @@ TEST(Plan, ExportsAreOfFleetFilesAlone) {
 }
 
 TEST(Plan, FewestGpusLeastWasteFewestMoves) {
-  EXPECT_EQ(values(json(std::string("compact") + scattered)),
+  EXPECT_EQ(values(plan_json(std::string("compact") + scattered)),
             (std::vector<std::int64_t>{0, 2, 0, 8, 1}));
-  EXPECT_EQ(values(json(std::string("compact --method rules") + scattered)),
+  EXPECT_EQ(values(plan_json(std::string("compact --method rules") + scattered)),
             (std::vector<std::int64_t>{0, 2, 2, 5, 0}));
 }
 
@@ -127,13 +127,14 @@ TEST(Plan, SameInputSameBytes) {
 }
 
 TEST(Plan, LimitsAndWeightsAreKept) {
-  const Json limited = json(std::string("compact --max-migrations 1") + scattered);
+  const Json limited = plan_json(std::string("compact --max-migrations 1") + scattered);
   int moves = 0;
   for (const Json& placement : limited["placements"])
     moves += placement["action"] != "stay" ? 1 : 0;
   EXPECT_LE(moves, 1);
-  EXPECT_EQ(json(std::string("compact --max-moved 0") + scattered)["metrics"]["gpus"], 3);
-  const Json weighted = json(std::string("compact --weights gpus=1,migration=0.125") + scattered);
+  EXPECT_EQ(plan_json(std::string("compact --max-moved 0") + scattered)["metrics"]["gpus"], 3);
+  const Json weighted =
+      plan_json(std::string("compact --weights gpus=1,migration=0.125") + scattered);
   ASSERT_EQ(weighted["objective"].size(), 1U);
   EXPECT_EQ(weighted["objective"][0]["name"], "weighted_sum");
   EXPECT_EQ(weighted["objective"][0]["value"], 2000 + 5 * 125);
@@ -184,7 +185,7 @@ TEST(Plan, PendingWorkSaysWhy) {
                {"workload": "b", "profile": "1g.6gb", "group": "g"}, {"workload": "c",
                  "profile": "1g.6gb", "group": "g"},
                {"workload": "d", "profile": "4g.24gb", "pin": "n0/1", "forbid": ["n0"]}]})");
-  const Json plan = json("deploy --fleet " + fleet);
+  const Json plan = plan_json("deploy --fleet " + fleet);
   std::map<std::string, std::string> reasons;
   for (const Json& pending : plan["pending"]) reasons[pending["workload"]] = pending["reason"];
   EXPECT_EQ(reasons.size(), 3U);
@@ -200,7 +201,7 @@ TEST(Plan, ConflictsAreNamedAndNothingIsPlanned) {
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_NE(outcome.err.find("'web' runs and must find a place"), std::string::npos) << outcome.err;
   EXPECT_EQ(outcome.out, "");
-  EXPECT_EQ(json("compact --fleet examples/fleets/conflict.json", 1)["error"]["kind"],
+  EXPECT_EQ(plan_json("compact --fleet examples/fleets/conflict.json", 1)["error"]["kind"],
             "infeasible");
 }
 

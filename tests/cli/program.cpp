@@ -10,15 +10,11 @@
 
 namespace cleave::testing_program {
 
-namespace {
-
-std::string content(const std::string& path) {
+std::string text_of(const std::filesystem::path& file) {
   std::stringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
+  text << std::ifstream(file, std::ios::binary).rdbuf();
   return text.str();
 }
-
-}  // namespace
 
 Outcome shell(const std::string& command) {
   const Scratch scratch;
@@ -29,8 +25,8 @@ Outcome shell(const std::string& command) {
   Outcome outcome;
   outcome.command = command;
   outcome.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  outcome.out = content(scratch.path("out"));
-  outcome.err = content(scratch.path("err"));
+  outcome.out = text_of(scratch.path("out"));
+  outcome.err = text_of(scratch.path("err"));
   return outcome;
 }
 

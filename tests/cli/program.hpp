@@ -1,6 +1,7 @@
 #pragma once
 // Runs the real program as a user would and keeps its output.
 
+#include <filesystem>
 #include <string>
 
 #include "base/temporary_folder_test.hpp"
@@ -21,6 +22,9 @@ Outcome shell(const std::string& command);
 inline Outcome cleave(const std::string& arguments) {
   return shell("cleave " + arguments);
 }
+
+/// What a file has; nothing where there is none.
+[[nodiscard]] std::string text_of(const std::filesystem::path& file);
 
 /// A folder of its own for one test, removed at the end.
 class Scratch {

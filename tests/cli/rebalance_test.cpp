@@ -14,7 +14,7 @@ using testing_program::json_of;
 using testing_program::Outcome;
 using testing_program::Scratch;
 
-Json answer(const std::string& arguments) {
+Json rebalanced(const std::string& arguments) {
   return json_of(cleave("rebalance --json " + arguments));
 }
 
@@ -22,7 +22,7 @@ Json answer(const std::string& arguments) {
 /// n0/1, which has `idle`.
 Json pulled(const std::string& keys, const std::string& more = "", const std::string& idle = "") {
   const Scratch scratch;
-  return answer(
+  return rebalanced(
       "--gpu n0/1 --fleet " +
       scratch.write("fleet.json", R"({"gpus": [{"name": "n0/0", "model": "A100-40GB", "instances": [
                     {"profile": "3g.20gb", "start": 4, "workload": "a"},
@@ -79,23 +79,23 @@ TEST(Rebalance, ReplicasStayApart) {
 }
 
 TEST(Rebalance, ABusyGpuPutsItsOwnWorkInOrder) {
-  const Json moves = answer("--gpu n0/2 --fleet examples/fleets/departed.json");
+  const Json moves = rebalanced("--gpu n0/2 --fleet examples/fleets/departed.json");
   EXPECT_EQ(moves["kind"], "intra");
   ASSERT_EQ(moves["migrations"].size(), 1U);
   EXPECT_EQ(moves["migrations"][0]["to"], "n0/2");
   EXPECT_EQ(moves["migrations"][0]["start"], 4);
   EXPECT_EQ(moves["migrations"][0]["fragmentation_before"]["exact"], "1/3");
-  EXPECT_EQ(answer("--gpu n0/2 --threshold 0.5 --fleet examples/fleets/departed.json")["kind"],
+  EXPECT_EQ(rebalanced("--gpu n0/2 --threshold 0.5 --fleet examples/fleets/departed.json")["kind"],
             "inter");
-  EXPECT_EQ(answer("--gpu n0/2 --load memory --fleet examples/fleets/departed.json")["kind"],
+  EXPECT_EQ(rebalanced("--gpu n0/2 --load memory --fleet examples/fleets/departed.json")["kind"],
             "inter")
       << "3 of 8 memory slices";
 }
 
 TEST(Rebalance, TheWeakerConditionAcceptsMore) {
   const std::string fleet = "--gpu n0/1 --fleet examples/fleets/departed.json";
-  EXPECT_LT(answer(fleet)["load_after"]["value"],
-            answer(fleet + " --eligibility lowers-imbalance")["load_after"]["value"]);
+  EXPECT_LT(rebalanced(fleet)["load_after"]["value"],
+            rebalanced(fleet + " --eligibility lowers-imbalance")["load_after"]["value"]);
 }
 
 TEST(Rebalance, RefusesWhatItCannotRead) {

@@ -16,12 +16,7 @@ namespace {
 using testing_program::cleave;
 using testing_program::json_of;
 using testing_program::Outcome;
-
-std::string text_of(const std::filesystem::path& file) {
-  std::stringstream text;
-  text << std::ifstream(file).rdbuf();
-  return text.str();
-}
+using testing_program::text_of;
 
 TEST(ReproduceAllCommand, WritesWhatEachCommandPrints) {
   const TemporaryFolder scratch;

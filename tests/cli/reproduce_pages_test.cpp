@@ -18,12 +18,7 @@ namespace {
 
 using testing_program::cleave;
 using testing_program::Outcome;
-
-std::string text_of(const std::filesystem::path& file) {
-  std::stringstream text;
-  text << std::ifstream(file).rdbuf();
-  return text.str();
-}
+using testing_program::text_of;
 
 /// Runs the study and compares each file that it writes with the one in docs/reproduction.
 void expect_pages(const std::string& arguments) {

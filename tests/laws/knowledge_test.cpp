@@ -17,7 +17,7 @@ namespace cleave::laws {
 namespace {
 
 /// Everything that is observed of a run.
-class Seen final : public RunObserver {
+class SeenEvents final : public RunObserver {
  public:
   void on(const RunEvent& event) override { events.push_back(event); }
   std::vector<RunEvent> events;
@@ -226,7 +226,7 @@ std::vector<RunEvent> events_of(const Worlds& of, std::size_t world, const Sched
   SimulationOptions options;
   options.know = *parse_knowledge(know);
   options.forecaster = level.forecaster;
-  Seen seen;
+  SeenEvents seen;
   options.observer = &seen;
   const auto summary = simulate(of.fleet, of.worlds[world], spec, options);
   EXPECT_TRUE(summary) << summary.error().text();

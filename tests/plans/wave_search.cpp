@@ -22,7 +22,7 @@ struct HashState {
 };
 
 /// What is on one GPU: bits of its places.
-using Standing = std::vector<std::uint64_t>;
+using Stances = std::vector<std::uint64_t>;
 
 /// All places, and which of them can be in use together.
 class Places {
@@ -43,14 +43,14 @@ class Places {
   }
 
   /// If the place can be used beside those in use, takes it.
-  bool add(Standing& standing, Place place) {
+  bool add(Stances& standing, Place place) {
     std::uint64_t& here = standing[all_[place].gpu];
     if ((here & bits_[place]) != 0 || !lawful(all_[place].gpu, here | bits_[place])) return false;
     here |= bits_[place];
     return true;
   }
-  void remove(Standing& standing, Place place) { standing[all_[place].gpu] &= ~bits_[place]; }
-  [[nodiscard]] Standing none() const { return Standing(on_.size(), 0); }
+  void remove(Stances& standing, Place place) { standing[all_[place].gpu] &= ~bits_[place]; }
+  [[nodiscard]] Stances none() const { return Stances(on_.size(), 0); }
   [[nodiscard]] bool can_number_more() const {
     return all_.size() < 250 &&
            std::ranges::all_of(on_, [](const auto& list) { return list.size() < 60; });
@@ -75,9 +75,9 @@ class Places {
   std::vector<std::unordered_map<std::uint64_t, bool>> lawful_;
 };
 
-class Search {
+class WaveSearcher {
  public:
-  Search(const Scene& scene, const Seats& goal, std::size_t limit)
+  WaveSearcher(const Scene& scene, const Seats& goal, std::size_t limit)
       : scene_(scene), limit_(limit), places_(scene) {
     for (std::size_t i = 0; i < goal.size() && !too_many_places_; ++i) {
       const Work& work = scene.works[i];
@@ -138,8 +138,8 @@ class Search {
     choices_.push_back(std::move(choices));
   }
 
-  Standing standing_in(const State& state) {
-    Standing standing = places_.none();
+  Stances standing_in(const State& state) {
+    Stances standing = places_.none();
     for (const Place place : state)
       if (place != nowhere) places_.add(standing, place);
     if (first_)
@@ -164,7 +164,7 @@ class Search {
   /// Whether the goal is one wave away.
   void try_last(const State& state, std::size_t temporary) {
     if (best_ && *best_ <= temporary) return;
-    Standing standing = standing_in(state);
+    Stances standing = standing_in(state);
     std::vector<std::int64_t> moving(scene_.groups.size(), 0);
     for (std::size_t i = 0; i < state.size(); ++i) {
       ++looked_at_;
@@ -175,13 +175,13 @@ class Search {
 
   /// Every wave from here.
   void expand(const State& state, std::size_t temporary) {
-    Standing standing = standing_in(state);
+    Stances standing = standing_in(state);
     std::vector<std::int64_t> moving(scene_.groups.size(), 0);
     State then = state;
     choose(state, then, 0, standing, moving, temporary);
   }
 
-  void choose(const State& state, State& then, std::size_t number, Standing& standing,
+  void choose(const State& state, State& then, std::size_t number, Stances& standing,
               std::vector<std::int64_t>& moving, std::size_t temporary) {
     if (looked_at_ > limit_ || (best_ && *best_ <= temporary)) return;
     if (number == state.size()) return arrive(then, temporary);
@@ -240,7 +240,7 @@ std::string_view name(Outcome outcome) {
 }
 
 FewestWaves fewest_waves(const Scene& scene, const Seats& goal, std::size_t limit) {
-  return Search(scene, goal, limit).run();
+  return WaveSearcher(scene, goal, limit).run();
 }
 
 }  // namespace cleave::plans

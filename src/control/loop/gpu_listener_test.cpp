@@ -11,8 +11,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr GpuId gpu0{0};
-
 class GpuListenerTest : public LoopParts {
  protected:
   GpuListenerTest() { think(); }

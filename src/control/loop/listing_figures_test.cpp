@@ -5,8 +5,6 @@
 namespace cleave {
 namespace {
 
-constexpr GpuId gpu0{0};
-
 class ListingFiguresTest : public LoopParts {
  protected:
   ListingFiguresTest() { think(); }

@@ -9,8 +9,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr GpuId gpu0{0};
-
 class ListingTest : public LoopParts {
  protected:
   ListingTest() : LoopParts({"A100-SXM4-40GB", "A30"}) { think(); }

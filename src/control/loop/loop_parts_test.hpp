@@ -19,6 +19,8 @@
 
 namespace cleave {
 
+inline constexpr GpuId gpu0{0};
+
 /// Remembers operations; answers are what a test puts in.
 class QuietExecutor final : public GpuExecutor {
  public:

@@ -11,8 +11,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto gpu0 = GpuId{0};
-
 class MoveTest : public LoopParts {
  protected:
   MoveTest() { think(); }

@@ -7,7 +7,7 @@
 namespace cleave {
 namespace {
 
-using Kind = MoveVerdict::Kind;
+using MoveKind = MoveVerdict::Kind;
 constexpr GpuId first{}, second{1};
 
 /// Job 1 on 3g.20gb at 0 of GPU 0, movable; GPU 1 is empty.
@@ -87,14 +87,14 @@ TEST_F(PlanVerdicts, ALeaseMovesWhereNobodyWorks) {
 }
 
 TEST_F(PlanVerdicts, AMoveMakesItsPlaceAndStartsAReplica) {
-  EXPECT_EQ(judged().kind, Kind::go);
+  EXPECT_EQ(judged().kind, MoveKind::go);
   EXPECT_EQ(steps_of(judged()), "create;replica;");
   job().record.spec.progress = Keeps::checkpoint;
   EXPECT_EQ(steps_of(judged()), "create;hand over;");
   node.add_instance(target, ManagedInstance::State::ready, second);
   EXPECT_EQ(steps_of(judged()), "hand over;") << "an idle instance is used again";
   for (const GpuStep& step : judged().steps) node.state.gpu(second).steps.push_back(step);
-  EXPECT_EQ(judged().kind, Kind::wait) << "the steps are there already";
+  EXPECT_EQ(judged().kind, MoveKind::wait) << "the steps are there already";
 }
 
 TEST_F(PlanVerdicts, IdleInstancesInTheWayAreDestroyedAndOthersStay) {
@@ -110,21 +110,21 @@ TEST_F(PlanVerdicts, APlaceThatIsTakenBlocksThePlanUnlessItIsBeingLeft) {
   const PlacementId there = node.placement("2g.10gb", 4, second);
   node.add_instance(there, ManagedInstance::State::ready, second);
   LiveAttempt& runs = node.add_attempt(other, there, second);
-  EXPECT_EQ(judged().kind, Kind::blocked);
+  EXPECT_EQ(judged().kind, MoveKind::blocked);
   EXPECT_NE(judged().why.find("in the way"), std::string::npos) << judged().why;
   runs.record.end = AttemptEnd::moved;
-  EXPECT_EQ(judged().kind, Kind::wait);
+  EXPECT_EQ(judged().kind, MoveKind::wait);
   node.state.gpu(second).walls = PlacementSet::of(node.placement("1g.5gb", 6, second));
-  EXPECT_EQ(judged().kind, Kind::blocked) << "of somebody else";
+  EXPECT_EQ(judged().kind, MoveKind::blocked) << "of somebody else";
   node.state.occupants.erase({second, there});
   node.state.gpu(second).instances.clear();
   node.state.gpu(second).walls = PlacementSet::of(target);
-  EXPECT_EQ(judged().kind, Kind::blocked) << "even where it is the very same";
+  EXPECT_EQ(judged().kind, MoveKind::blocked) << "even where it is the very same";
 }
 
 TEST_F(PlanVerdicts, AGpuThatTakesNoWorkBlocksThePlan) {
   node.state.gpu(second).drained = true;
-  EXPECT_EQ(judged().kind, Kind::blocked);
+  EXPECT_EQ(judged().kind, MoveKind::blocked);
   node.state.gpu(second).drained = false;
   node.state.gpu(second).lost = true;
   EXPECT_NE(judged().why.find("is lost"), std::string::npos);
@@ -135,33 +135,33 @@ TEST_F(PlanVerdicts, AMoveIsDoneWhenNothingOfTheJobIsElsewhere) {
   LiveAttempt& next = node.add_attempt(job(), target, second);
   next.placed = true;
   attempt->record.end = AttemptEnd::moved;
-  EXPECT_EQ(judged().kind, Kind::wait);
+  EXPECT_EQ(judged().kind, MoveKind::wait);
   node.state.vacate({first, on_first}, {1, 1}, {});
   job().attempts.erase(1);
-  EXPECT_EQ(judged().kind, Kind::done);
+  EXPECT_EQ(judged().kind, MoveKind::done);
   job().record.state = JobState::finished;
-  EXPECT_EQ(judged().kind, Kind::over);
+  EXPECT_EQ(judged().kind, MoveKind::over);
 }
 
 TEST_F(PlanVerdicts, AJobOnItsWayIsStartedAndOneThatWaitsIsLeft) {
   job().record.spec.progress = Keeps::checkpoint;
   node.add_instance(target, ManagedInstance::State::ready, second);
   attempt->record.end = AttemptEnd::moved;
-  EXPECT_EQ(judged().kind, Kind::wait);
+  EXPECT_EQ(judged().kind, MoveKind::wait);
   node.state.vacate({first, on_first}, {1, 1}, {});
   job().attempts.clear();
   job().main.reset();
-  EXPECT_EQ(judged().kind, Kind::leave);
+  EXPECT_EQ(judged().kind, MoveKind::leave);
   EXPECT_TRUE(may_be_withdrawn(node.state, move));
   job().on_its_way = true;
   EXPECT_EQ(steps_of(judged()), "start;");
   EXPECT_FALSE(may_be_withdrawn(node.state, move));
   job().not_before = std::chrono::seconds(5);
-  EXPECT_EQ(judged().kind, Kind::wait);
+  EXPECT_EQ(judged().kind, MoveKind::wait);
   job().not_before.reset();
   move.state = MovePhase::moving;
   job().record.attempts = 3;
-  EXPECT_EQ(judged().kind, Kind::leave) << "it has been tried often enough";
+  EXPECT_EQ(judged().kind, MoveKind::leave) << "it has been tried often enough";
 }
 
 TEST_F(PlanVerdicts, OrdersAreHeldAgainstWhatRuns) {

@@ -61,7 +61,7 @@ LiveJob moving(bool replica = false) {
   return job;
 }
 
-LiveAttempt& first(LiveJob& job) {
+LiveAttempt& first_attempt(LiveJob& job) {
   return job.attempts.at(1);
 }
 
@@ -133,8 +133,8 @@ TEST(JudgeEnd, AReplicaIsStartedAgainWhateverItsCode) {
 TEST(JudgeEnd, ALeaseThatIsGivenBackIsFinished) {
   LiveJob job = running();
   job.record.spec.lease.emplace();
-  first(job).record.end = AttemptEnd::idle;
-  first(job).record.why = "it did no GPU work";
+  first_attempt(job).record.end = AttemptEnd::idle;
+  first_attempt(job).record.why = "it did no GPU work";
   ProcessOutcome stopped = exited(0);
   stopped.stopped = true;
   EXPECT_EQ(text(judge(job, stopped)), "ended-itself, finish finished 0: it did no GPU work");
@@ -158,12 +158,12 @@ TEST(JudgeEnd, OneThatWasStoppedIsNotFinishedThoughItEndedWell) {
   ProcessOutcome stopped = exited(0);
   stopped.stopped = true;
   EXPECT_EQ(text(judge(job, stopped)), "ended-itself, finish failed 0: it exited with 0");
-  first(job).record.end = AttemptEnd::made_room;
-  first(job).record.why = "the scheduler needed its place";
+  first_attempt(job).record.end = AttemptEnd::made_room;
+  first_attempt(job).record.why = "the scheduler needed its place";
   EXPECT_EQ(text(judge(job, stopped)), "ended-itself, carry on: the scheduler needed its place");
   EXPECT_EQ(text(judge(job, exited(0))), "ended-itself, finish finished 0")
       << "it had done its work before it was told";
-  first(job).stop_at = 30s;
+  first_attempt(job).stop_at = 30s;
   EXPECT_EQ(text(judge(job, exited(0))), "ended-itself, carry on: the scheduler needed its place")
       << "after a checkpoint signal it has more to do";
 }
@@ -172,29 +172,29 @@ TEST(JudgeEnd, OneThatWasToldToSaveIsNotFinishedThoughItWasCancelledThen) {
   LiveJob job = running();
   job.record.cancelled = true;
   job.record.reason = "cancelled by someone";
-  first(job).record.end = AttemptEnd::cancelled;
-  first(job).record.why = "cancelled by someone";
+  first_attempt(job).record.end = AttemptEnd::cancelled;
+  first_attempt(job).record.why = "cancelled by someone";
   EXPECT_EQ(text(judge(job, exited(0))), "ended-itself, finish finished 0")
       << "it had done its work before it was told";
-  first(job).record.told_to_save = true;
+  first_attempt(job).record.told_to_save = true;
   EXPECT_EQ(text(judge(job, exited(0))), "ended-itself, finish cancelled 0: cancelled by someone");
 }
 
 TEST(JudgeEnd, WhatAnOlderStoreDoesNotKnowOfMayHaveHadACheckpointSignal) {
   LiveJob job = running();
   job.record.spec.progress = Keeps::checkpoint;
-  first(job).record.end = AttemptEnd::lost;
-  first(job).record.why = "not known";
+  first_attempt(job).record.end = AttemptEnd::lost;
+  first_attempt(job).record.why = "not known";
   EXPECT_EQ(text(judge(job, exited(0))), "ended-itself, finish finished 0") << "it takes none";
   job.record.spec.checkpoint_signal = 10;
   EXPECT_EQ(text(judge(job, exited(0))), "ended-itself, wait again: not known");
   ProcessOutcome reported = exited(0);
   reported.reports = {{7, {10, 10, MiB{1}, MiB{1}}}};
   EXPECT_EQ(text(judge(job, reported)), "ended-itself, finish finished 0");
-  first(job).watched = true;
+  first_attempt(job).watched = true;
   EXPECT_EQ(text(judge(job, exited(0))), "ended-itself, finish finished 0")
       << "it ended as its GPU was lost, and was told nothing";
-  first(job).watched = false;
+  first_attempt(job).watched = false;
   job.record.spec.progress = Keeps::nothing;
   EXPECT_EQ(text(judge(job, exited(0))), "ended-itself, finish finished 0")
       << "one that may not be restarted goes on later never";
@@ -204,8 +204,8 @@ TEST(JudgeEnd, AfterACheckpointSignalOnlyTheLastReportShowsThatAllIsDone) {
   LiveJob job = running();
   job.record.spec.progress = Keeps::checkpoint;
   job.record.spec.checkpoint_signal = 10;
-  first(job).record.end = AttemptEnd::moved;
-  first(job).record.why = "it is moved";
+  first_attempt(job).record.end = AttemptEnd::moved;
+  first_attempt(job).record.why = "it is moved";
   EXPECT_EQ(text(judge(job, exited(0))), "ended-itself, carry on: it is moved")
       << "an earlier daemon may have sent the signal";
   ProcessOutcome reported = exited(0);
@@ -247,9 +247,9 @@ TEST(JudgeEnd, OneThatIsBeingStoppedDoesWhatItWasStoppedFor) {
     job.record.spec.retries = row.retries;
     job.record.cancelled = row.cancelled;
     if (row.cancelled) job.record.reason = "cancelled by someone";
-    if (!row.began) first(job).record.began.reset();
-    first(job).record.end = row.end;
-    first(job).record.why = "why";
+    if (!row.began) first_attempt(job).record.began.reset();
+    first_attempt(job).record.end = row.end;
+    first_attempt(job).record.why = "why";
     EXPECT_EQ(text(judge(job, signalled(15))), fmt::format("ended-itself, {}", row.expected))
         << name(row.end) << (row.restartable ? ", restartable" : "")
         << (row.began ? "" : ", not begun");
@@ -296,7 +296,7 @@ TEST(JudgeEnd, OneThatRunsOutOfMemoryGetsALargerInstanceIfItMayBeRestarted) {
   EXPECT_EQ(text(judge(job, starved)),
             "out-of-memory, larger instance 1: it ran out of memory on 2g.10gb@0 of GPU 3 and "
             "waits for a larger instance");
-  first(job).record.end = AttemptEnd::made_room;
+  first_attempt(job).record.end = AttemptEnd::made_room;
   EXPECT_EQ(judge(job, starved).job.kind, Kind::carry_on) << "it is being stopped anyway";
 }
 
@@ -308,7 +308,7 @@ TEST(JudgeEnd, AnAttemptBesideTheOneThatCountsLeavesTheJobAlone) {
   EXPECT_EQ(text(judge(job, unstartable("no such file"))),
             "not-started, rebuild: a replica was not started");
   EXPECT_EQ(text(judge(job, exited(0))), "ended-itself, finish finished 0");
-  first(job).record.end = AttemptEnd::moved;
+  first_attempt(job).record.end = AttemptEnd::moved;
   EXPECT_EQ(text(judge(job, exited(1))), "ended-itself, nothing");
 }
 
@@ -322,8 +322,8 @@ TEST(JudgeEnd, OneThatCannotBeStartedHasFailed) {
   EXPECT_EQ(verdict.why, "no such user");
   EXPECT_EQ(verdict.exit_code, std::nullopt);
   LiveJob job = running();
-  first(job).record.end = AttemptEnd::early_restart;
-  first(job).record.why = "why";
+  first_attempt(job).record.end = AttemptEnd::early_restart;
+  first_attempt(job).record.why = "why";
   EXPECT_EQ(text(judge(job, unstartable("no such user"))), "not-started, carry on: why");
 }
 
@@ -353,7 +353,7 @@ TEST(Doubt, OnlyAFailureThatTheGpuMayHaveCausedIsDoubtful) {
   LiveJob job = running();
   ManagedGpu gpu;
   const auto doubtful = [&](const ProcessOutcome& outcome) {
-    return is_doubtful(job, first(job), outcome, gpu, codes);
+    return is_doubtful(job, first_attempt(job), outcome, gpu, codes);
   };
   EXPECT_TRUE(doubtful(exited(1)));
   EXPECT_TRUE(doubtful(signalled(6)));
@@ -371,12 +371,12 @@ TEST(Doubt, OnlyAFailureThatTheGpuMayHaveCausedIsDoubtful) {
   EXPECT_FALSE(doubtful(exited(1))) << "the GPU would not answer";
   gpu.hung = false;
 
-  first(job).placed = false;
+  first_attempt(job).placed = false;
   EXPECT_FALSE(doubtful(exited(1)));
-  first(job).placed = true;
-  first(job).record.end = AttemptEnd::lost;
+  first_attempt(job).placed = true;
+  first_attempt(job).record.end = AttemptEnd::lost;
   EXPECT_FALSE(doubtful(exited(1)));
-  first(job).record.end.reset();
+  first_attempt(job).record.end.reset();
   job.record.cancelled = true;
   EXPECT_FALSE(doubtful(exited(1)));
   job.record.cancelled = false;
@@ -418,14 +418,14 @@ TEST(JudgeLost, TheJobRunsAgainAsItMay) {
 
 TEST(JudgeLost, OneThatNeverBeganIsNotAtFault) {
   LiveJob job = running();
-  first(job).record.began.reset();
+  first_attempt(job).record.began.reset();
   EXPECT_EQ(text(judge_lost(job, 1, {0, ""})), "lost, wait again: its supervisor was killed");
 }
 
 TEST(JudgeLost, WhatItWasStoppedForIsStronger) {
   LiveJob job = running();
-  first(job).record.end = AttemptEnd::made_room;
-  first(job).record.why = "the scheduler needed its place";
+  first_attempt(job).record.end = AttemptEnd::made_room;
+  first_attempt(job).record.why = "the scheduler needed its place";
   EXPECT_EQ(text(judge_lost(job, 1, {0, ""})), "lost, carry on: the scheduler needed its place");
   EXPECT_EQ(text(judge_lost(moving(), 1, {0, ""})), "lost, rebuild: a replica was lost");
 }
@@ -490,9 +490,9 @@ TEST(JudgeNotStarted, TheDelayOfAShortageDoublesUpToFiveMinutes) {
 
 TEST(JudgeNotStarted, WhatItWasStoppedForIsStronger) {
   LiveJob job = running();
-  first(job).record.end = AttemptEnd::lost;
-  first(job).record.why = "GPU 0 was lost";
-  first(job).record.began.reset();
+  first_attempt(job).record.end = AttemptEnd::lost;
+  first_attempt(job).record.why = "GPU 0 was lost";
+  first_attempt(job).record.began.reset();
   EXPECT_EQ(text(judge_not_started(job, 1, "why")), "not-started, wait again: GPU 0 was lost");
   EXPECT_EQ(text(judge_not_started(moving(), 1, "why")),
             "not-started, rebuild: a replica was not started");
@@ -533,7 +533,7 @@ TEST(StepOfMove, IsBesideAfterOrWithoutTheProcess) {
   EXPECT_EQ(step_of_move(job), GpuStep::Kind::replica);
   job.record.spec.progress = Keeps::checkpoint;
   EXPECT_EQ(step_of_move(job), GpuStep::Kind::hand_over);
-  first(job).record.end = AttemptEnd::moved;
+  first_attempt(job).record.end = AttemptEnd::moved;
   EXPECT_EQ(step_of_move(job), GpuStep::Kind::start) << "it is on its way out already";
   job.attempts.clear();
   job.main.reset();
@@ -555,11 +555,11 @@ TEST(Waits, WhereNoAttemptCountsAnyMore) {
   EXPECT_FALSE(waits(job));
   for (const AttemptEnd end :
        {AttemptEnd::early_restart, AttemptEnd::made_room, AttemptEnd::moved}) {
-    first(job).record.end = end;
+    first_attempt(job).record.end = end;
     EXPECT_TRUE(waits(job)) << name(end);
   }
   for (const AttemptEnd end : {AttemptEnd::lost, AttemptEnd::cancelled}) {
-    first(job).record.end = end;
+    first_attempt(job).record.end = end;
     EXPECT_FALSE(waits(job)) << name(end);
   }
 }
@@ -630,21 +630,21 @@ TEST(Runs, AreNotRepeatedWhereSomeOfThemRanAndMayNotRunTwice) {
 
 TEST(Runs, AreDecidedByTheProcessThatWasNotStoppedOnAccountOfAnother) {
   Pair pair;
-  const LiveAttempt& attempt = first(pair.first);
+  const LiveAttempt& attempt = first_attempt(pair.first);
   AttemptVerdict verdict;
   EXPECT_FALSE(decides(pair.first, attempt, verdict)) << "nothing becomes of the job";
   verdict.job = {.kind = Kind::finish, .state = JobState::finished};
   EXPECT_FALSE(decides(pair.first, attempt, verdict)) << "it has done its work";
   verdict.job.state = JobState::failed;
   EXPECT_TRUE(decides(pair.first, attempt, verdict));
-  first(pair.first).record.end = AttemptEnd::gang;
+  first_attempt(pair.first).record.end = AttemptEnd::gang;
   EXPECT_FALSE(decides(pair.first, attempt, verdict));
 }
 
 TEST(Runs, AreDecidedByAHeldGpuOnlyWhereItIsLost) {
   Pair pair;
   pair.second.record.spec.request.wanted = WholeGpu{};
-  const LiveAttempt& held = first(pair.second);
+  const LiveAttempt& held = first_attempt(pair.second);
   AttemptVerdict verdict;
   verdict.job = {.kind = Kind::finish, .state = JobState::cancelled};
   verdict.end = AttemptEnd::cancelled;

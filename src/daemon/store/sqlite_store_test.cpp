@@ -28,11 +28,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-mode_t mode_of(const fs::path& path) {
-  struct stat facts = {};
-  return ::lstat(path.c_str(), &facts) == 0 ? facts.st_mode & 07777 : 0;
-}
-
 class SqliteFile : public testing::Test {
  protected:
   [[nodiscard]] fs::path file(const char* suffix = "") const {

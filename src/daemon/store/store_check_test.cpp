@@ -215,11 +215,6 @@ TEST_F(CheckedStore, LiesAtAnyPath) {
 
 /// Backups.
 
-mode_t mode_of(const fs::path& path) {
-  struct stat facts = {};
-  return ::lstat(path.c_str(), &facts) == 0 ? facts.st_mode & 07777 : 0;
-}
-
 class BackedUpStore : public CheckedStore {
  protected:
   [[nodiscard]] fs::path backup(const char* suffix = "") const {

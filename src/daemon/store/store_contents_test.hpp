@@ -1,6 +1,7 @@
 #pragma once
 // For tests: batches with something of all that a store keeps, and all that it answers.
 
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,6 +23,12 @@ namespace cleave {
 inline std::filesystem::path quick_folder() {
   const std::filesystem::path memory = "/dev/shm";
   return ::access(memory.c_str(), W_OK) == 0 ? memory : std::filesystem::temp_directory_path();
+}
+
+/// Nothing where there is no such file.
+inline mode_t mode_of(const std::filesystem::path& path) {
+  struct stat facts = {};
+  return ::lstat(path.c_str(), &facts) == 0 ? facts.st_mode & 07777 : 0;
 }
 
 /// All that the daemon acts upon or returns.

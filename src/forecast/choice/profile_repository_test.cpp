@@ -12,7 +12,7 @@
 namespace cleave {
 namespace {
 
-constexpr std::string_view a30[] = {"1g.6gb", "2g.12gb", "4g.24gb", "none"};
+constexpr std::string_view a30_names[] = {"1g.6gb", "2g.12gb", "4g.24gb", "none"};
 
 ProfileRecord random_record(Random& random) {
   const auto number = [&] { return static_cast<double>(1 + random.below(100000)) / 997; };
@@ -21,8 +21,8 @@ ProfileRecord random_record(Random& random) {
   };
   ProfileRecord record;
   record.key = {random.below(2) == 0 ? "bert" : "a, \"b\"", "A30-24GB",
-                static_cast<std::int64_t>(1 + random.below(2)), std::string(a30[random.below(4)]),
-                random.below(2) == 0};
+                static_cast<std::int64_t>(1 + random.below(2)),
+                std::string(a30_names[random.below(4)]), random.below(2) == 0};
   for (const char* counter : {"sm_activity", "sm_occupancy", "dram_activity"})
     if (random.below(3) != 0)
       record.counters[counter] = static_cast<double>(random.below(1001)) / 1000;

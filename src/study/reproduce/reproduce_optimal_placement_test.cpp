@@ -7,7 +7,7 @@
 namespace cleave {
 namespace {
 
-Reproduction small() {
+Reproduction small_study() {
   ReproductionOptions options;
   options.cases = 3;
   const auto reproduction = reproduce_optimal_placement(options);
@@ -16,7 +16,7 @@ Reproduction small() {
 }
 
 TEST(Reproduction, NormalisesAgainstTheHighest) {
-  const Reproduction reproduction = small();
+  const Reproduction reproduction = small_study();
   ASSERT_EQ(reproduction.figures.size(), 6U);
   for (const UseCaseFigures& figures : reproduction.figures) {
     EXPECT_EQ(figures.methods.size(), figures.problem == ProblemKind::deploy ? 5U : 4U);
@@ -34,7 +34,7 @@ TEST(Reproduction, NormalisesAgainstTheHighest) {
 }
 
 TEST(Reproduction, TheOptimumIsNowhereWorseWhereItCountsFirst) {
-  const Reproduction reproduction = small();
+  const Reproduction reproduction = small_study();
   const std::size_t pending = table3_index("pending_size"), gpus = table3_index("gpus");
   for (const UseCaseFigures& figures : reproduction.figures) {
     const MethodFigures& optimal = figures.of("optimal");
@@ -49,7 +49,7 @@ TEST(Reproduction, TheOptimumIsNowhereWorseWhereItCountsFirst) {
 }
 
 TEST(Reproduction, TheWayKeptIsOneOfTheOpenChoices) {
-  const Reproduction reproduction = small();
+  const Reproduction reproduction = small_study();
   ASSERT_EQ(reproduction.choices.size(), 10U);
   EXPECT_EQ(std::ranges::count_if(reproduction.choices, &OpenChoice::kept), 1);
   for (const OpenChoice& choice : reproduction.choices) {
@@ -68,9 +68,9 @@ TEST(Reproduction, TheWayKeptIsOneOfTheOpenChoices) {
 }
 
 TEST(Reproduction, ThePageIsTheSameEachTimeAndNamesEveryClaim) {
-  const Reproduction reproduction = small();
+  const Reproduction reproduction = small_study();
   const std::string text = page(reproduction);
-  EXPECT_EQ(text, page(small()));
+  EXPECT_EQ(text, page(small_study()));
   const auto all = claims(reproduction);
   EXPECT_GT(all.size(), 40U);
   for (const PaperClaim& claim : all)
@@ -86,7 +86,7 @@ TEST(Reproduction, ThePageIsTheSameEachTimeAndNamesEveryClaim) {
 
 // Slices that running work holds until its replica runs are not there for replicas.
 TEST(Reproduction, ReplicasBesideRunningWorkNeedMoreGpus) {
-  const Reproduction reproduction = small();
+  const Reproduction reproduction = small_study();
   ASSERT_EQ(reproduction.beside.size(), 2U);
   for (const std::size_t gpus : reproduction.options.gpus) {
     const UseCaseFigures& apart = reproduction.of(ProblemKind::reconfigure, gpus);
@@ -104,7 +104,7 @@ TEST(Reproduction, ReplicasBesideRunningWorkNeedMoreGpus) {
 
 // A reason stands where a claim differs, and nowhere else.
 TEST(Reproduction, EveryDifferenceHasItsReason) {
-  const Reproduction reproduction = small();
+  const Reproduction reproduction = small_study();
   bool outperform = false;
   for (const PaperClaim& claim : claims(reproduction)) {
     if (claim.claim.starts_with("both methods need fewer GPUs")) outperform = true;
@@ -123,7 +123,7 @@ TEST(Reproduction, EveryDifferenceHasItsReason) {
 
 // Joint's migrations and steps are compared with those of the others, whose running work stays.
 TEST(Reproduction, JointMustReallyHaveMoreSequentialSteps) {
-  Reproduction reproduction = small();
+  Reproduction reproduction = small_study();
   const auto verdict = [&] {
     for (const PaperClaim& claim : claims(reproduction))
       if (claim.claim == "joint has more migrations and sequential steps, 80 GPUs")
