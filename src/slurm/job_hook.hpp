@@ -35,7 +35,8 @@ struct HookJob {
 /// Without asks: it needs none.
 [[nodiscard]] ClaimOrder claim_order_of(const SlurmJob& job, const HookJob& hook);
 
-/// What the prolog leaves for the task prologs of its job.
+/// What the prolog leaves for the task prologs of every job, of those without instances too: where
+/// there is no note, slurmd began the job without its prolog.
 struct HookNote {
   std::string devices;  // what CUDA_VISIBLE_DEVICES is to be
   std::string refused;  // why there is none; else empty

@@ -78,6 +78,31 @@ TEST_F(SlurmCommands, ShowSaysWhatSlurmSaysAndWhatCleaveSays) {
   EXPECT_EQ(run("show 77").exit_code, 2);
 }
 
+/// As slurmd does after a run that slurmctld has forgotten.
+TEST_F(SlurmCommands, AJobWithoutItsPrologWaitsAgain) {
+  tool("scontrol", "echo \"$@\" >> $HERE/asked\n");
+  tool("squeue",
+       "case \"$*\" in *BatchFlag*) echo 1; exit ;; esac\n"
+       "for word; do last=$word; done\n"
+       "sed \"s/\\$/|${last##*|}/\" $HERE/jobs\n");
+  write("jobs",
+        "5|5|N/A|R|gres:mig:3g.20gb:1|1|1|99|0|1764205647|1764205648|10:00|None||n1|1|0|(null)\n"
+        "6|6|N/A|R|N/A|1|1|99|0|1764205647|1764205648|10:00|None||n1|1|0|(null)\n");
+  const auto begun = [&](const std::string& job) {
+    return shell("PATH=" + scratch.path("") + ":$PATH SLURM_JOB_ID=" + job +
+                 " SLURMD_NODENAME=n1 SLURM_JOB_UID=1 timeout 3 cleave slurm task-prolog --notes " +
+                 scratch.path("notes"));
+  };
+  EXPECT_EQ(begun("5").exit_code, 124) << "it waits for its end";
+  EXPECT_EQ(shell("cat " + scratch.path("asked")).out, "requeue 5\n");
+  const Outcome needs_none = begun("6");
+  EXPECT_EQ(needs_none.exit_code, 0) << needs_none.err;
+  EXPECT_EQ(needs_none.out, "");
+  shell("mkdir " + scratch.path("notes") + "; echo devices MIG-1 > " + scratch.path("notes/n1.5"));
+  EXPECT_EQ(begun("5").out, "export CUDA_VISIBLE_DEVICES=MIG-1\n");
+  EXPECT_EQ(shell("wc -l < " + scratch.path("asked")).out, "1\n");
+}
+
 TEST_F(SlurmCommands, ALoopNeedsALease) {
   const Outcome done = run("controller");
   EXPECT_EQ(done.exit_code, 2);

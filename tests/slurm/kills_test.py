@@ -83,7 +83,6 @@ def check(cluster, jobs, double, away):
     until(lambda: all(cluster.instance_count(node) == 0 for node in cluster.nodes),
           "all instances to go, as the simulated driver has them", 40)
     drained = cluster.drained()
-    # Seen of jobs whose earlier run slurmctld had forgotten. Not understood, so only told.
     bare = [job for job in jobs if any(not any(run.devices) for run in runs[job])]
     print("jobs %d lost %s twice %s doubly used %s %s drained %s begun again %d of these "
           "starts that slurmctld forgot %d begun without an instance %s" % (
@@ -92,7 +91,7 @@ def check(cluster, jobs, double, away):
     for job in again:
         print("job %d: %s" % (job, "; ".join(
             "%s from %.1f to %s" % (run.node, run.begin, run.end) for run in runs[job])))
-    assert not (lost or again or double or both or drained), cluster.run(
+    assert not (lost or again or double or both or drained or bare), cluster.run(
         ["sinfo", "-h", "-N", "-o", "%n %t %E"]).stdout
 
 

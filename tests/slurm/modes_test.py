@@ -146,8 +146,9 @@ def test_instances_count_in_fair_share_by_size(cluster):
     fill = [cluster.sbatch("sleep 3000", "--gres=mig:7g.40gb", "-t", "60", user=USERS[0])
             for _ in range(12)]
     until(lambda: all(cluster.state(job) == "RUNNING" for job in fill), "full GPUs", 40)
+    # Where it names its node, Slurm may hold it for a moment in node mode.
     later = [cluster.sbatch(script(runs_folder(cluster), 2), "--gres=mig:7g.40gb:4", "-t", "2",
-                            "-w", cluster.nodes[0], user=user) for user in USERS]
+                            "-x", ",".join(cluster.nodes[1:]), user=user) for user in USERS]
     until(lambda: int(cluster.column(later[0], "PriorityLong")) < int(
         cluster.column(later[1], "PriorityLong")), "the order of priorities", 90)
     cluster.run(["scancel"] + [str(job) for job in fill])

@@ -33,7 +33,7 @@ Result<int> reconcile(const ReconcileOptions& given) {
   const HookOptions options = on_node(given, given.node);
   auto daemon = open_daemon(options);
   if (!daemon) return std::unexpected(daemon.error());
-  const auto released = release_left_over(*daemon, given.node);
+  const auto released = release_left_over(*daemon, options, given.node);
   if (!released) return std::unexpected(released.error());
   fmt::print("{} claim{} of ended jobs given back\n", *released, *released == 1 ? "" : "s");
   return 0;

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 #include "base/format.hpp"
 #include "cli/daemon/claim_client.hpp"
@@ -64,6 +65,34 @@ Result<SlurmJob> look_up_job(std::int64_t job) {
   return fail(ErrorKind::infeasible, "squeue", fmt::format("Slurm does not have job {}", job));
 }
 
+Result<SlurmJob> look_up_patiently(std::int64_t number, std::chrono::seconds patience) {
+  const auto until = std::chrono::steady_clock::now() + patience;
+  while (true) {
+    auto job = look_up_job(number);
+    if (job || std::chrono::steady_clock::now() >= until) return job;
+    // Where squeue answers again, it knows better now, or Slurm does not have the job.
+    if (ask_slurm({"squeue", "-h", "-o", "%i", "-n", "none"})) return look_up_job(number);
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  }
+}
+
+bool is_batch(std::int64_t job) {
+  const auto said = ask_slurm({"squeue", "-h", "-j", fmt::format("{}", job), "-O", "BatchFlag"});
+  if (!said) return false;
+  const auto flags = parse_job_numbers(*said);
+  return !flags.empty() && flags.front() > 0;  // it grows with each time that it is put back
+}
+
+bool put_back(std::int64_t job) {
+  for (int attempt = 0; attempt < 60; ++attempt) {
+    if (ask_slurm({"scontrol", "requeue", fmt::format("{}", job)})) return true;
+    const auto found = look_up_job(job);
+    if (found && found->state != SlurmJobState::running) return true;
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+  }
+  return false;
+}
+
 Result<void> write_note(const HookOptions& options, const HookJob& job, const HookNote& note) {
   std::error_code ignored;
   std::filesystem::create_directories(options.folder, ignored);
@@ -79,8 +108,9 @@ Result<void> write_note(const HookOptions& options, const HookJob& job, const Ho
               "can root write there?");
 }
 
-HookNote read_note(const HookOptions& options, const HookJob& job) {
+std::optional<HookNote> read_note(const HookOptions& options, const HookJob& job) {
   std::ifstream file(note_path(options, job), std::ios::binary);
+  if (!file) return std::nullopt;
   std::stringstream text;
   text << file.rdbuf();
   return parse_note(text.str());
@@ -91,7 +121,8 @@ void remove_note(const HookOptions& options, const HookJob& job) {
   std::filesystem::remove(note_path(options, job), ignored);
 }
 
-Result<std::size_t> release_left_over(ApiClient& daemon, const std::string& node) {
+Result<std::size_t> release_left_over(ApiClient& daemon, const HookOptions& options,
+                                      const std::string& node) {
   const auto claims = list_claims(daemon);
   if (!claims) return std::unexpected(claims.error());
   std::vector<std::string> keys;
@@ -99,9 +130,11 @@ Result<std::size_t> release_left_over(ApiClient& daemon, const std::string& node
   const auto said = ask_slurm({"squeue", "-h", "-r", "-w", node, "-O", "JobID"});
   if (!said) return std::unexpected(said.error());
   const std::vector<std::string> left = claims_left_over(keys, parse_job_numbers(*said));
-  for (const std::string& key : left)
+  for (const std::string& key : left) {
     if (const auto released = release_claim(daemon, key, {}); !released)
       return std::unexpected(released.error());
+    if (const auto number = job_of_claim(key)) remove_note(options, {*number, -1, {}, node});
+  }
   return left.size();
 }
 

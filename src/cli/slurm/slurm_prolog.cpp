@@ -5,7 +5,6 @@
 
 #include <functional>
 #include <optional>
-#include <thread>
 
 #include "base/format.hpp"
 #include "cli/daemon/claim_client.hpp"
@@ -21,25 +20,6 @@ using std::chrono::seconds;
 /// For processes of an earlier run, which Slurm is ending.
 constexpr seconds left_over_patience{20};
 
-/// Whether it was submitted by sbatch; others are not requeued.
-bool is_batch(std::int64_t job) {
-  const auto said = ask_slurm({"squeue", "-h", "-j", fmt::format("{}", job), "-O", "BatchFlag"});
-  if (!said) return false;
-  const auto flags = parse_job_numbers(*said);
-  return !flags.empty() && flags.front() > 0;  // it grows with each time that it is put back
-}
-
-/// While slurmctld is being started again nobody can be told. Whether the job waits again.
-bool put_back(std::int64_t job) {
-  for (int attempt = 0; attempt < 60; ++attempt) {
-    if (ask_slurm({"scontrol", "requeue", fmt::format("{}", job)})) return true;
-    const auto found = look_up_job(job);
-    if (found && found->state != SlurmJobState::running) return true;
-    std::this_thread::sleep_for(seconds(1));
-  }
-  return false;
-}
-
 /// What becomes of a job that has no instance.
 void turn_away(const HookJob& hook, bool requeue, const std::string& why) {
   const std::string job = fmt::format("{}", hook.number);
@@ -51,8 +31,8 @@ void turn_away(const HookJob& hook, bool requeue, const std::string& why) {
 }
 
 /// `room`: how long to wait for it, which is only asked where there is none at once.
-Result<ApiClaim> claim_for(ApiClient& daemon, const HookJob& hook, const ClaimOrder& order,
-                           const std::function<seconds()>& room) {
+Result<ApiClaim> claim_for(ApiClient& daemon, const HookOptions& options, const HookJob& hook,
+                           const ClaimOrder& order, const std::function<seconds()>& room) {
   const std::string key = slurm_claim_key(hook.number);
   const auto first = make_claim(daemon, key, order, {});
   if (!first && first.error().place == "differs") {
@@ -62,21 +42,8 @@ Result<ApiClaim> claim_for(ApiClient& daemon, const HookJob& hook, const ClaimOr
   }
   if (first || !(may_have_room_later(first.error()) || daemon.unreachable())) return first;
   // Jobs that have ended without their epilog may be what has the room.
-  (void)release_left_over(daemon, hook.node);
+  (void)release_left_over(daemon, options, hook.node);
   return make_claim(daemon, key, order, {.room = room()});
-}
-
-/// While slurmctld or munge is being started again nothing can be asked, and a job without its
-/// instance would fail: so this waits.
-Result<SlurmJob> look_up_patiently(std::int64_t number, seconds patience) {
-  const auto until = std::chrono::steady_clock::now() + patience;
-  while (true) {
-    auto job = look_up_job(number);
-    if (job || std::chrono::steady_clock::now() >= until) return job;
-    // Where squeue answers again, it knows better now, or Slurm does not have the job.
-    if (ask_slurm({"squeue", "-h", "-o", "%i", "-n", "none"})) return look_up_job(number);
-    std::this_thread::sleep_for(std::chrono::milliseconds(500));
-  }
 }
 
 Result<void> begin(const HookOptions& given) {
@@ -90,7 +57,7 @@ Result<void> begin(const HookOptions& given) {
     return std::unexpected(job.error());
   }
   const ClaimOrder order = claim_order_of(*job, *hook);
-  if (order.asks.empty()) return {};
+  if (order.asks.empty()) return write_note(options, *hook, {});
   std::optional<bool> known;
   const auto requeues = [&] {
     if (!known) known = job->requeueable && is_batch(hook->number);
@@ -98,7 +65,7 @@ Result<void> begin(const HookOptions& given) {
   };
   auto daemon = open_daemon(options);
   if (!daemon) return std::unexpected(daemon.error());
-  const auto claim = claim_for(*daemon, *hook, order, [&] {
+  const auto claim = claim_for(*daemon, options, *hook, order, [&] {
     return seconds(requeues() ? options.batch_wait_s : options.wait_s);
   });
   if (claim) return write_note(options, *hook, {claim->environment.visible_devices, {}});

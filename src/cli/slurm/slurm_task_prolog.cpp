@@ -1,6 +1,8 @@
 // `cleave slurm task-prolog`: tells a task its instances. It runs as the job's user, who may not
 // ask the daemon: the prolog has left a note.
 
+#include <thread>
+
 #include "base/format.hpp"
 #include "cli/slurm/slurm_commands.hpp"
 #include "cli/slurm/slurm_hooks.hpp"
@@ -9,11 +11,25 @@ namespace cleave::cli {
 
 namespace {
 
+constexpr std::chrono::seconds minute{60};
+
+/// After a run that slurmctld has forgotten, slurmd takes the prolog of the next one for done, and
+/// runs none. Such a job waits again and has its prolog then; what cannot wait again ends.
+HookNote without_prolog(const HookJob& hook) {
+  const auto job = look_up_patiently(hook.number, minute);
+  if (job && claim_order_of(*job, hook).asks.empty()) return {};
+  if (!job) return {{}, job.error().text()};
+  if (job->requeueable && is_batch(hook.number) && put_back(hook.number))
+    std::this_thread::sleep_for(minute);  // slurmd ends it long before
+  return {{}, "slurmd began this job without its prolog, and so without its instances"};
+}
+
 /// A task without its instance must not run beside others on a GPU that it happens to see.
 Result<int> tell(const HookOptions& given) {
   const auto hook = hook_job();
   if (!hook) return never_failing("task-prolog", std::unexpected(hook.error()));
-  const HookNote note = read_note(on_node(given, hook->node), *hook);
+  const auto left = read_note(on_node(given, hook->node), *hook);
+  const HookNote note = left ? *left : without_prolog(*hook);
   fmt::print("{}", task_prolog_text(note));
   return note.refused.empty() ? 0 : 1;
 }
