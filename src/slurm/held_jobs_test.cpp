@@ -120,5 +120,19 @@ TEST(HeldJobs, AJobThatNamesItsNodeRunsThoughCountsFellMeanwhile) {
   EXPECT_EQ(slurm.put_back(), 0U);
 }
 
+/// Else a job behind it could begin between the two.
+TEST(HeldJobs, AreReleasedInTheRoundInWhichCountsRise) {
+  SlurmDouble slurm({1, 4, "A100-40GB", 64}, 1);
+  ControllerMemory memory;
+  const std::int64_t job = slurm.submit({{"7g.40gb", 4}}, false);
+  slurm.world().jobs.back().wanted_nodes = "n1";
+  slurm.world().jobs.back().priority = 0;
+  slurm.world().jobs.back().reason = "BadConstraints";
+  const auto round = run_round(slurm, {}, memory, held_from, [] { return true; });
+  ASSERT_TRUE(round);
+  EXPECT_EQ(count_of(slurm.world().nodes[0].has, "7g.40gb"), 4);
+  EXPECT_EQ(round->unheld, Numbers{job});
+}
+
 }  // namespace
 }  // namespace cleave

@@ -1,6 +1,8 @@
 #include "slurm/slurm_port.hpp"
 
+#include <algorithm>
 #include <set>
+#include <utility>
 
 namespace cleave {
 
@@ -85,8 +87,8 @@ void give_back_left(SlurmPort& port, const SlurmSight& sight, Instant now, Contr
   memory.left = std::move(left);
 }
 
-/// Before what waits is looked at: these are to wait too.
-void release_held(SlurmPort& port, SlurmSight& sight, const CountRules& rules, Instant now,
+/// Which of the jobs that Slurm held when it was looked at can have what they ask for.
+void release_held(SlurmPort& port, const SlurmSight& sight, const CountRules& rules, Instant now,
                   ControllerMemory& memory, ControllerRound& round, Doer& act) {
   for (const std::int64_t job : jobs_to_release(sight, rules.template_node, memory.held, now)) {
     if (!act([&] { return port.unhold(job); })) continue;
@@ -94,7 +96,30 @@ void release_held(SlurmPort& port, SlurmSight& sight, const CountRules& rules, I
     release = {now, release.times + 1};
     round.unheld.push_back(job);
   }
+}
+
+/// In node mode. Whether counts fell, so that others may rise.
+bool tell_counts(SlurmPort& port, SlurmSight sight, const ControllerSettings& settings,
+                 ControllerMemory& memory, Instant now, ControllerRound& round, Doer& act) {
+  SlurmSight told = sight;
+  // Before what waits is looked at: these are to wait too.
+  release_held(port, told, settings.counts, now, memory, round, act);
   let_held_wait(sight.jobs, memory.held);
+  round.counts =
+      count_round(views_of(sight), waiting_in_order(sight.jobs), now, settings.counts, memory.laws);
+  for (const std::int64_t job : round.counts.hurried) act([&] { return port.hurry(job); });
+  bool lowered = false;
+  for (const NodeUpdate& update : round.counts.updates) {
+    if (act([&] { return port.set_counts(update); }))
+      if (const auto node = std::ranges::find(told.nodes, update.node, &SlurmNode::name);
+          node != told.nodes.end())
+        node->has = update.counts;
+    lowered = lowered || update.lowers;
+  }
+  // At once, or a job behind them would be the first to find that counts rose.
+  if (!round.counts.updates.empty())
+    release_held(port, told, settings.counts, now, memory, round, act);
+  return lowered;
 }
 
 }  // namespace
@@ -108,29 +133,19 @@ Result<ControllerRound> run_round(SlurmPort& port, const ControllerSettings& set
   for (int look = 0; look < 2; ++look) {
     auto sight = port.look();
     if (!sight) return std::unexpected(sight.error());
-    const std::vector<NodeView> views = views_of(*sight);
     if (look == 0) {
       tell_lost_ends(port, *sight, now, round, act);
       repair_nodes(port, *sight, now, memory, round, act);
       give_back_left(port, *sight, now, memory, round, act);
     }
     if (settings.mode == SlurmMode::cluster) {
-      auto decided = cluster_round(views, sight->jobs, now, settings.cluster);
+      auto decided = cluster_round(views_of(*sight), sight->jobs, now, settings.cluster);
       if (!decided) return std::unexpected(decided.error());
       round.cluster = std::move(*decided);
       carry_out(port, round, act);
       return round;
     }
-    release_held(port, *sight, settings.counts, now, memory, round, act);
-    round.counts =
-        count_round(views, waiting_in_order(sight->jobs), now, settings.counts, memory.laws);
-    for (const std::int64_t job : round.counts.hurried) act([&] { return port.hurry(job); });
-    bool lowered = false;
-    for (const NodeUpdate& update : round.counts.updates) {
-      act([&] { return port.set_counts(update); });
-      lowered = lowered || update.lowers;
-    }
-    if (!lowered) break;
+    if (!tell_counts(port, std::move(*sight), settings, memory, now, round, act)) break;
   }
   return round;
 }
