@@ -109,13 +109,14 @@ run_tests() { # PRESET [CTEST-OPTION...]
   local preset=$1 seconds status=0 p=0 f=0 s=0 runner
   shift
   tools/build.sh "build/test-$preset.log" "$preset" -DBUILD_TESTING=ON -DCLEAVE_QUICK=OFF \
-    -DCLEAVE_SANITIZE_COMMANDS="$([ "$long" = yes ] && echo ON || echo OFF)"
+    -DCLEAVE_SANITIZE_ALL="$([ "$long" = yes ] && echo ON || echo OFF)"
   local report="$PWD/build/$preset/junit.xml" log="build/$preset/ctest.log" counts="build/$preset/counts"
   choose_runner "$preset"
   rm -f "$report" "$counts"
   echo "Testing ($preset) ..."
   seconds=$SECONDS
-  UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1} "${runner[@]}" ctest --preset "$preset" -j "$(nproc)" \
+  # One more than there are cores: many tests mostly wait.
+  UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1} "${runner[@]}" ctest --preset "$preset" -j $(($(nproc) + 1)) \
     --no-tests=ignore --output-junit "$report" "$@" >"$log" 2>&1 || status=$?
   if [ -e "$report" ]; then
     summarise "$preset" "$report" "$counts"

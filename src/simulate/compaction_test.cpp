@@ -21,17 +21,17 @@ class MovesByInstant final : public RunObserver {
   std::size_t started = 0;
 };
 
-struct Ran {
+struct RanCompaction {
   RunSummary summary;
   MovesByInstant moves;
 };
 
-Ran run(const char* generator, std::uint64_t seed, const char* spec) {
+RanCompaction run_compaction(const char* generator, std::uint64_t seed, const char* spec) {
   const auto fleet = parse_fleet_in_short("6xA100-40GB", ProfileChoice());
   const auto workload = generate_workload(generator, seed);
   const auto scheduler = parse_scheduler(spec);
   EXPECT_TRUE(fleet && workload && scheduler);
-  Ran ran;
+  RanCompaction ran;
   SimulationOptions options;
   options.seed = seed;
   options.observer = &ran.moves;
@@ -45,7 +45,8 @@ TEST(PlannedCompaction, MovesNoMoreThanAllowedAndLosesNothing) {
   std::size_t moved = 0;
   for (const char* generator : {"normal-25", "long-25", "lab-day"})
     for (std::uint64_t seed = 1; seed <= 5; ++seed) {
-      const Ran ran = run(generator, seed, "online:migration=off;compact=300;moves=3");
+      const RanCompaction ran =
+          run_compaction(generator, seed, "online:migration=off;compact=300;moves=3");
       EXPECT_EQ(ran.summary.finished + ran.summary.failed + ran.summary.rejected, ran.summary.jobs)
           << generator << " " << seed;
       EXPECT_EQ(ran.summary.waiting, 0U);
@@ -56,7 +57,8 @@ TEST(PlannedCompaction, MovesNoMoreThanAllowedAndLosesNothing) {
       }
       EXPECT_EQ(ran.summary.migrations, all);
       moved += all;
-      const Ran again = run(generator, seed, "online:migration=off;compact=300;moves=3");
+      const RanCompaction again =
+          run_compaction(generator, seed, "online:migration=off;compact=300;moves=3");
       EXPECT_EQ(ran.summary.makespan, again.summary.makespan);
       EXPECT_EQ(ran.summary.migrations, again.summary.migrations);
     }

@@ -27,15 +27,15 @@ class Seen final : public RunObserver {
   std::map<JobId, std::vector<Instant>> starts, moves;
 };
 
-struct Ran {
+struct RanCompactor {
   RunSummary summary;
   std::vector<JobOutcome> outcomes;
   Seen seen;
 };
 
-Ran run(const FleetFile& fleet, const Workload& workload, std::string_view spec,
-        std::string_view compaction, SimulationOptions options = {}) {
-  Ran ran;
+RanCompactor run_compactor(const FleetFile& fleet, const Workload& workload, std::string_view spec,
+                           std::string_view compaction, SimulationOptions options = {}) {
+  RanCompactor ran;
   options.compaction = *parse_compaction(compaction);
   options.observer = &ran.seen;
   options.outcomes = &ran.outcomes;
@@ -69,7 +69,7 @@ constexpr auto large = static_cast<JobId>(4);
 /// It puts the first two on different GPUs.
 constexpr const char* still = "online:migration=off";
 
-std::size_t moves_of(const Ran& ran) {
+std::size_t moves_of(const RanCompactor& ran) {
   std::size_t all = 0;
   for (const auto& [job, moves] : ran.seen.moves) all += moves.size();
   return all;
@@ -77,10 +77,10 @@ std::size_t moves_of(const Ran& ran) {
 
 TEST(Compaction, ServesALargeJobThatOnlyItCanServe) {
   const Workload workload = fragmented("");
-  const Ran off = run(two_gpus(), workload, still, "off");
+  const RanCompactor off = run_compactor(two_gpus(), workload, still, "off");
   EXPECT_GT(off.outcomes[4].wait, 3500s);
   EXPECT_EQ(off.summary.compactions, 0U);
-  const Ran on = run(two_gpus(), workload, still, "on");
+  const RanCompactor on = run_compactor(two_gpus(), workload, still, "on");
   EXPECT_EQ(on.summary.compactions, 1U);
   EXPECT_EQ(on.summary.compaction_moves, 1U) << "the fewest";
   EXPECT_EQ(on.summary.compactions_served, 1U);
@@ -94,28 +94,28 @@ TEST(Compaction, AJobThatSavesItsWorkPaysForIt) {
   const Workload workload = fragmented(R"(, "progress": "checkpoint")");
   SimulationOptions options;
   options.stops.checkpoint = 60s;
-  const Ran on = run(two_gpus(), workload, still, "on", options);
+  const RanCompactor on = run_compactor(two_gpus(), workload, still, "on", options);
   EXPECT_EQ(on.summary.compactions_served, 1U);
   EXPECT_EQ(on.summary.checkpoint_s, 30);
   EXPECT_EQ(on.summary.restore_s, 30);
   // An hour would be saved for a minute and a bit.
-  EXPECT_EQ(run(two_gpus(), workload, still, "gain=50", options).summary.compactions, 1U);
-  EXPECT_EQ(run(two_gpus(), workload, still, "gain=60", options).summary.compactions, 0U);
+  EXPECT_EQ(run_compactor(two_gpus(), workload, still, "gain=50", options).summary.compactions, 1U);
+  EXPECT_EQ(run_compactor(two_gpus(), workload, still, "gain=60", options).summary.compactions, 0U);
 }
 
 TEST(Compaction, WhatMayNotMoveStays) {
   const Workload fixed = fragmented(R"(, "movable": false, "restartable": false)");
-  EXPECT_EQ(run(two_gpus(), fixed, still, "on").summary.compactions, 0U);
+  EXPECT_EQ(run_compactor(two_gpus(), fixed, still, "on").summary.compactions, 0U);
   const Workload anew = fragmented(R"(, "progress": "none")");
-  EXPECT_EQ(run(two_gpus(), anew, still, "on").summary.compactions, 0U);
+  EXPECT_EQ(run_compactor(two_gpus(), anew, still, "on").summary.compactions, 0U);
   SimulationOptions never;
   never.may = MayInterrupt::never;
-  EXPECT_EQ(run(two_gpus(), fragmented(""), still, "on", never).summary.compactions, 0U);
+  EXPECT_EQ(run_compactor(two_gpus(), fragmented(""), still, "on", never).summary.compactions, 0U);
 }
 
 TEST(Compaction, OnlyAtItsHours) {
   const Workload workload = fragmented("");
-  const Ran later = run(two_gpus(), workload, still, "hours=00:30-01:00");
+  const RanCompactor later = run_compactor(two_gpus(), workload, still, "hours=00:30-01:00");
   EXPECT_EQ(later.summary.compactions_served, 1U);
   EXPECT_GE(later.outcomes[4].wait, 29min);
   EXPECT_LT(later.outcomes[4].wait, 30min);
@@ -124,7 +124,7 @@ TEST(Compaction, OnlyAtItsHours) {
 TEST(Compaction, TheJobThatItIsForHasTheRoom) {
   for (const char* spec :
        {"online:migration=off;backfill=easy", "scheme-b:backfill=easy", "scheme-a", "adaptive"}) {
-    const Ran on = run(two_gpus(), fragmented(""), spec, "on");
+    const RanCompactor on = run_compactor(two_gpus(), fragmented(""), spec, "on");
     EXPECT_EQ(on.summary.compactions_served, on.summary.compactions) << spec;
     EXPECT_LE(on.summary.compaction_moves, 1U) << spec;
     EXPECT_LT(on.outcomes[4].wait, 130s) << spec;
@@ -153,7 +153,7 @@ TEST(Compaction, LosesNothingWithAnyScheduler) {
       options.faults.between_losses = seed == 2 ? std::optional<Duration>(6h) : std::nullopt;
       options.faults.repair = 10min;
       const char* rules = "when_waiting=30 s;gain=0;at_most=3 moves/10 min per job";
-      const Ran ran = run(fleet, workload, row.name, rules, options);
+      const RanCompactor ran = run_compactor(fleet, workload, row.name, rules, options);
       EXPECT_EQ(
           ran.summary.finished + ran.summary.failed + ran.summary.rejected + ran.summary.waiting,
           ran.summary.jobs);
@@ -161,7 +161,7 @@ TEST(Compaction, LosesNothingWithAnyScheduler) {
       EXPECT_LE(ran.summary.compactions_served, ran.summary.compactions);
       plans += ran.summary.compactions;
       if (seed != 1) continue;
-      const Ran again = run(fleet, workload, row.name, rules, options);
+      const RanCompactor again = run_compactor(fleet, workload, row.name, rules, options);
       EXPECT_EQ(again.summary.makespan, ran.summary.makespan) << row.name;
       EXPECT_EQ(again.summary.compaction_moves, ran.summary.compaction_moves);
     }

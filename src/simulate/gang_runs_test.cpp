@@ -31,22 +31,23 @@ class Told final : public RunObserver {
   std::vector<RunEvent> events;
 };
 
-struct Ran {
+struct RanGangs {
   RunSummary summary;
   std::vector<JobOutcome> outcomes;
   Told told;
 };
 
 /// `places` are of the jobs, in their order.
-Ran ran(std::string_view fleet, const std::string& jobs, const std::vector<std::uint32_t>& places,
-        SimulationOptions options = {}, std::string_view scheduler = "online") {
+RanGangs ran(std::string_view fleet, const std::string& jobs,
+             const std::vector<std::uint32_t>& places, SimulationOptions options = {},
+             std::string_view scheduler = "online") {
   Workload workload = *parse_workload(jobs, "jobs");
   for (std::size_t i = 0; i < places.size(); ++i) {
     Request request = workload.requests[workload.jobs[i].request];
     request.places = places[i];
     workload.jobs[i].request = workload.intern(request);
   }
-  Ran result;
+  RanGangs result;
   if (!options.reconfiguration) options.reconfiguration = Duration::zero();
   options.observer = &result.told;
   options.outcomes = &result.outcomes;
@@ -98,7 +99,7 @@ TEST(Gangs, BeginWhenTheLastPlaceIsThereAndEndTogether) {
   SimulationOptions options;
   options.reconfiguration = seconds(5);
   options.process_start = seconds(2);
-  const Ran run =
+  const RanGangs run =
       ran("2xA100-40GB", job("wide", "1g.5gb", R"(, "speed": {"1g.5gb": 0.5}, "user": "u")"), {3},
           options);
   const auto starts = run.told.of(Kind::started), ends = run.told.of(Kind::finished);
@@ -126,7 +127,8 @@ TEST(Gangs, GoAtThePaceOfTheSlowest) {
   const std::string speed =
       R"(, "memory_mib": 30000, "speed": {"7g.40gb": 1, "4g.40gb": 0.5, "3g.40gb": 0.4})";
   const std::string jobs = R"({"id": "wide", "duration_s": 100)" + speed + "}\n";
-  const Ran one = ran("1xA100-40GB", jobs, {1}), both = ran("1xA100-40GB,1xA100-80GB", jobs, {2});
+  const RanGangs one = ran("1xA100-40GB", jobs, {1}),
+                 both = ran("1xA100-40GB,1xA100-80GB", jobs, {2});
   EXPECT_EQ(one.outcomes[0].execution, seconds(100));
   EXPECT_EQ(both.outcomes[0].execution, seconds(250)) << "on 3g.40gb";
 }
@@ -136,9 +138,9 @@ TEST(Gangs, GoAtThePaceOfTheSlowest) {
 TEST(Gangs, AreSlowedByTheNeighboursOfOneProcess) {
   const std::string moves_data = R"(, "transfer_share": 1, "speed": {"4g.20gb": 1, "3g.20gb": 1})";
   const std::string wide = job("wide", "4g.20gb", moves_data);
-  const Ran alone = ran("2xA100-40GB", wide, {2});
+  const RanGangs alone = ran("2xA100-40GB", wide, {2});
   EXPECT_EQ(alone.outcomes[0].execution, seconds(100));
-  const Ran beside =
+  const RanGangs beside =
       ran("2xA100-40GB",
           wide + R"({"id": "near", "profile": "3g.20gb", "arrival_s": 50, "duration_s": 20)" +
               moves_data + "}\n",
@@ -159,7 +161,7 @@ TEST(Gangs, AreLostWithOneGpuAndKeepWhatTheyKeep) {
     const std::string more = fmt::format(
         R"(, "speed": {{"7g.40gb": 1}}, "progress": "{}"{})", progress,
         progress == std::string_view("checkpoint") ? R"(, "checkpoint_every_s": 25)" : "");
-    const Ran run = ran("2xA100-40GB", job("wide", "7g.40gb", more), {2}, options);
+    const RanGangs run = ran("2xA100-40GB", job("wide", "7g.40gb", more), {2}, options);
     const int restore = progress == std::string_view("checkpoint") ? 10 : 0;
     EXPECT_EQ(run.outcomes[0].execution, seconds(execution + restore)) << progress;
     EXPECT_EQ(run.outcomes[0].turnaround, seconds(execution + restore + 5)) << progress;
@@ -172,7 +174,7 @@ TEST(Gangs, AreLostWithOneGpuAndKeepWhatTheyKeep) {
 }
 
 TEST(Gangs, FailAndRunOutOfMemoryTogether) {
-  const Ran failed =
+  const RanGangs failed =
       ran("2xA100-40GB", job("wide", "2g.10gb", R"(, "speed": {"2g.10gb": 1}, "fails_after": 0.4)"),
           {4});
   EXPECT_EQ(failed.summary.failed, 1U);
@@ -183,7 +185,7 @@ TEST(Gangs, FailAndRunOutOfMemoryTogether) {
       R"("speed": {"1g.5gb": 1, "2g.10gb": 1, "3g.20gb": 1}, )"
       R"("memory": {"base_mib": 4000, "per_iteration_mib": 100, "iterations": 60}})"
       "\n";
-  const Ran grown = ran("2xA100-40GB", grows, {3});
+  const RanGangs grown = ran("2xA100-40GB", grows, {3});
   EXPECT_EQ(grown.summary.finished, 1U);
   EXPECT_GE(grown.summary.oom_restarts, 1U);
   EXPECT_EQ(grown.outcomes[0].disruptions, grown.summary.oom_restarts)
@@ -193,7 +195,7 @@ TEST(Gangs, FailAndRunOutOfMemoryTogether) {
 
 TEST(Gangs, EnergyIsThatOfAllProcesses) {
   const std::string one = job("one", "7g.40gb", R"(, "speed": {"7g.40gb": 1})");
-  const Ran alone = ran("4xA100-40GB", one, {1}), four = ran("4xA100-40GB", one, {4});
+  const RanGangs alone = ran("4xA100-40GB", one, {1}), four = ran("4xA100-40GB", one, {4});
   ASSERT_TRUE(alone.outcomes[0].energy_j && four.outcomes[0].energy_j);
   EXPECT_NEAR(*four.outcomes[0].energy_j, 4 * *alone.outcomes[0].energy_j, 1e-6);
   EXPECT_DOUBLE_EQ(four.summary.compute_utilization, 1);

@@ -16,7 +16,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-FleetFile fleet_of(const std::string& nodes, int gpus = 2) {
+FleetFile fleet_with_hosts(const std::string& nodes, int gpus = 2) {
   return *parse_fleet(
       fmt::format(R"({{"gpus": [{{"name": "n0/%d", "model": "A100-40GB", "count": {}}},
                                {{"name": "n1/0", "model": "A100-40GB"}}], "nodes": {}}})",
@@ -60,7 +60,8 @@ class Starts final : public RunObserver {
   std::map<std::size_t, std::size_t> gpu;
 };
 
-RunSummary run(const FleetFile& fleet, const Jobs& jobs, std::string_view spec, Starts& starts) {
+RunSummary run_on_hosts(const FleetFile& fleet, const Jobs& jobs, std::string_view spec,
+                        Starts& starts) {
   SimulationOptions options;
   options.reconfiguration = Duration{0};
   options.process_start = Duration{0};
@@ -93,7 +94,7 @@ TEST_P(Hosts, MakeAJobWaitThatFindsTooFewCpus) {
   jobs.add(5, 100);
   jobs.add(3, 100);
   Starts starts;
-  const RunSummary summary = run(fleet_of(eight_cpus), jobs, GetParam(), starts);
+  const RunSummary summary = run_on_hosts(fleet_with_hosts(eight_cpus), jobs, GetParam(), starts);
   EXPECT_EQ(summary.finished, 3U);
   EXPECT_EQ(starts.at[0], 0);
   EXPECT_GE(starts.at[1], 100);
@@ -106,10 +107,10 @@ TEST_P(Hosts, RejectAJobThatNoneCouldHold) {
   jobs.add({}, 100, "1g.5gb", MiB{1001});
   jobs.add(1, 100, "1g.5gb", MiB{1000});
   Starts starts;
-  const FleetFile fleet = fleet_of(
+  const FleetFile fleet = fleet_with_hosts(
       R"([{"name": "n0", "cpus": 8, "host_memory_mib": 1000},
           {"name": "n1", "cpus": 4, "host_memory_mib": 1000}])");
-  const RunSummary summary = run(fleet, jobs, GetParam(), starts);
+  const RunSummary summary = run_on_hosts(fleet, jobs, GetParam(), starts);
   EXPECT_EQ(summary.finished, 1U);
   ASSERT_EQ(summary.rejections.size(), 2U);
   std::string reasons;
@@ -123,11 +124,11 @@ TEST_P(Hosts, HaveRoomForAllInstancesByDefault) {
   for (int i = 0; i < 14; ++i) jobs.add({}, 100);
   Jobs same = jobs;
   Starts limited, free;
-  const FleetFile fleet = fleet_of(
+  const FleetFile fleet = fleet_with_hosts(
       R"([{"name": "n0", "cpus": 3, "host_memory_mib": 100},
           {"name": "n1", "cpus": 1, "host_memory_mib": 100}])");
-  run(fleet, jobs, GetParam(), limited);
-  run(fleet_of("[]"), same, GetParam(), free);
+  run_on_hosts(fleet, jobs, GetParam(), limited);
+  run_on_hosts(fleet_with_hosts("[]"), same, GetParam(), free);
   EXPECT_EQ(limited.at, free.at);
 }
 
@@ -137,7 +138,8 @@ TEST_P(Hosts, GiveOutWhatJobsAskForBeforeDefaults) {
   jobs.add(8, 100);
   jobs.add({}, 100, "1g.5gb", {}, 1);
   Starts starts;
-  const RunSummary summary = run(fleet_of(eight_cpus, 1), jobs, GetParam(), starts);
+  const RunSummary summary =
+      run_on_hosts(fleet_with_hosts(eight_cpus, 1), jobs, GetParam(), starts);
   EXPECT_EQ(summary.finished, 2U);
   // On the other node its share of no CPU is none, and it may have that.
   if (starts.gpu[1] == 0) {
@@ -153,8 +155,9 @@ TEST_P(Hosts, ChangeNothingWhereTheyAreNotLimited) {
     silent.add({}, 50 + i, i % 3 == 0 ? "3g.20gb" : "1g.5gb", {}, i);
   }
   Starts a, b;
-  const RunSummary one = run(fleet_of("[]"), asking, GetParam(), a);
-  const RunSummary other = run(fleet_of(R"([{"name": "n0"}])"), silent, GetParam(), b);
+  const RunSummary one = run_on_hosts(fleet_with_hosts("[]"), asking, GetParam(), a);
+  const RunSummary other =
+      run_on_hosts(fleet_with_hosts(R"([{"name": "n0"}])"), silent, GetParam(), b);
   EXPECT_EQ(a.at, b.at);
   EXPECT_EQ(to_json(one).dump(), to_json(other).dump());
 }
@@ -183,8 +186,8 @@ TEST_P(Queues, KeepAPartOfTheHostWithAReservation) {
   jobs.add(2.5, 500, "1g.5gb", {}, 2);
   jobs.add(2, 50, "1g.5gb", {}, 3);
   Starts starts;
-  run(fleet_of(eight_cpus, 4), jobs, with_option(GetParam(), "backfill=easy;order=submission"),
-      starts);
+  run_on_hosts(fleet_with_hosts(eight_cpus, 4), jobs,
+               with_option(GetParam(), "backfill=easy;order=submission"), starts);
   EXPECT_EQ(starts.at[1], 100);
   EXPECT_GE(starts.at[2], 200);
   EXPECT_LT(starts.at[3], 100);
@@ -196,7 +199,7 @@ TEST(LeasesOnHosts, AreTurnedAwayWithoutAPromise) {
   jobs.add(9, 100);
   jobs.workload.details.back().lease = LeaseTerms{};
   Starts starts;
-  EXPECT_EQ(run(fleet_of(eight_cpus), jobs, "online", starts).rejected, 1U);
+  EXPECT_EQ(run_on_hosts(fleet_with_hosts(eight_cpus), jobs, "online", starts).rejected, 1U);
 }
 
 // What it plans for one GPU of a node is not done as it was planned when jobs have started or grown
@@ -212,12 +215,13 @@ TEST(AdaptiveOnHosts, PlansAgainForTheGpusOfANode) {
   }
   jobs.workload.details[2].restartable = jobs.workload.details[2].movable = true;
   Starts starts;
-  const FleetFile fleet = fleet_of(R"([{"name": "n0", "cpus": 16}, {"name": "n1", "cpus": 0}])");
-  EXPECT_EQ(run(fleet, jobs, "adaptive", starts).finished, 3U);
+  const FleetFile fleet =
+      fleet_with_hosts(R"([{"name": "n0", "cpus": 16}, {"name": "n1", "cpus": 0}])");
+  EXPECT_EQ(run_on_hosts(fleet, jobs, "adaptive", starts).finished, 3U);
 }
 
 TEST(SimulatedHosts, RefuseWhatTheyDoNotHave) {
-  SimulatedHosts hosts{Fleet(fleet_of(eight_cpus))};
+  SimulatedHosts hosts{Fleet(fleet_with_hosts(eight_cpus))};
   EXPECT_TRUE(hosts.take(GpuId{0}, {5000, {}}, Instant{}));
   EXPECT_TRUE(hosts.take(GpuId{1}, {3000, {}}, Instant{}));
   const auto refused = hosts.take(GpuId{1}, {1, {}}, Instant{});
@@ -227,7 +231,7 @@ TEST(SimulatedHosts, RefuseWhatTheyDoNotHave) {
 }
 
 TEST(SimulatedHosts, GiveOutAgainWhenAProcessHasLeft) {
-  SimulatedHosts hosts{Fleet(fleet_of(eight_cpus))};
+  SimulatedHosts hosts{Fleet(fleet_with_hosts(eight_cpus))};
   const Instant start{};
   ASSERT_TRUE(hosts.take(GpuId{0}, {4000, {}}, start));
   ASSERT_TRUE(hosts.take(GpuId{0}, {4000, {}}, start));

@@ -19,14 +19,14 @@ namespace {
 
 using std::chrono::seconds;
 
-struct Ran {
+struct RanMeasured {
   RunSummary summary;
   std::vector<JobOutcome> outcomes;
 };
 
-Ran run(std::string_view fleet, const Workload& workload, std::string_view scheduler,
-        SimulationOptions options = {}) {
-  Ran ran;
+RanMeasured run(std::string_view fleet, const Workload& workload, std::string_view scheduler,
+                SimulationOptions options = {}) {
+  RanMeasured ran;
   options.outcomes = &ran.outcomes;
   const auto summary = simulate(*parse_fleet_in_short(fleet, ProfileChoice::plain()), workload,
                                 *parse_scheduler(scheduler), options);
@@ -35,7 +35,7 @@ Ran run(std::string_view fleet, const Workload& workload, std::string_view sched
   return ran;
 }
 
-Ran run(std::string_view fleet, const std::string& jobs, std::string_view scheduler) {
+RanMeasured run(std::string_view fleet, const std::string& jobs, std::string_view scheduler) {
   SimulationOptions options;
   options.reconfiguration = Duration::zero();
   return run(fleet, *parse_workload(jobs, "jobs"), scheduler, options);
@@ -43,11 +43,11 @@ Ran run(std::string_view fleet, const std::string& jobs, std::string_view schedu
 
 TEST(Measures, BoundedSlowdownByHand) {
   // One after the other on a whole GPU: turnarounds of 4, 104 and 144 s.
-  const Ran ran = run("1xA30-24GB",
-                      R"({"id":"a","duration_s":4,"speed":{"4g.24gb":1}}
+  const RanMeasured ran = run("1xA30-24GB",
+                              R"({"id":"a","duration_s":4,"speed":{"4g.24gb":1}}
 {"id":"b","duration_s":100,"speed":{"1g.6gb":0.5,"4g.24gb":1}}
 {"id":"c","duration_s":40,"speed":{"1g.6gb":0.25,"4g.24gb":1}})",
-                      "full-gpu");
+                              "full-gpu");
   ASSERT_EQ(ran.summary.slowdown.count, 3U);
   EXPECT_DOUBLE_EQ(*ran.outcomes[0].slowdown, 1) << "4 s count as 10, and never below 1";
   EXPECT_DOUBLE_EQ(*ran.outcomes[1].slowdown, 1.04);
@@ -58,10 +58,10 @@ TEST(Measures, BoundedSlowdownByHand) {
 }
 
 TEST(Measures, TheShortestRunTimeIsThatOfTheFleetWhateverIsAskedFor) {
-  const Ran ran = run("1xA30-24GB",
-                      R"({"id":"a","profile":"1g.6gb","duration_s":50,)"
-                      R"("speed":{"1g.6gb":0.25,"2g.12gb":0.8,"4g.24gb":0.5}})",
-                      "online");
+  const RanMeasured ran = run("1xA30-24GB",
+                              R"({"id":"a","profile":"1g.6gb","duration_s":50,)"
+                              R"("speed":{"1g.6gb":0.25,"2g.12gb":0.8,"4g.24gb":0.5}})",
+                              "online");
   EXPECT_DOUBLE_EQ(*ran.outcomes[0].slowdown, 200 / 62.5);
 }
 
@@ -117,12 +117,13 @@ TEST(Measures, WhatNeverStartsWaitsUntilTheEnd) {
 {"id":"d","arrival_s":60,"duration_s":5,"profile":"4g.24gb","speed":{"4g.24gb":1}}
 {"id":"e","arrival_s":100,"duration_s":5,"profile":"4g.24gb","speed":{"4g.24gb":1}})",
       "jobs");
-  const Ran lost = run("1xA30-24GB", workload, "online", options);
+  const RanMeasured lost = run("1xA30-24GB", workload, "online", options);
   EXPECT_EQ(lost.summary.finished, 2U);
   EXPECT_EQ(lost.summary.waiting, 3U) << "c has begun once";
   EXPECT_EQ(lost.summary.first_wait_max, seconds(40)) << "d, until nothing more happens at 100 s";
   // Where there is no instance for it, none of them waits.
-  const Ran refused = run("1xA30-24GB", workload, "static:layout=2g.12gb@0+2g.12gb@2", options);
+  const RanMeasured refused =
+      run("1xA30-24GB", workload, "static:layout=2g.12gb@0+2g.12gb@2", options);
   EXPECT_EQ(refused.summary.rejected, 5U);
   EXPECT_EQ(refused.summary.first_wait_max, seconds(0)) << "what is rejected does not wait";
 }
@@ -136,7 +137,7 @@ TEST(Measures, DisruptionsAreAllThatIsCountedByKind) {
       if (!workload) continue;
       SimulationOptions options;
       options.faults = *parse_faults("mtbf=40000;repair=900");
-      const Ran ran = run("3xA100-40GB", *workload, scheduler, options);
+      const RanMeasured ran = run("3xA100-40GB", *workload, scheduler, options);
       const RunSummary& s = ran.summary;
       std::size_t sum = 0, most = 0;
       for (const JobOutcome& outcome : ran.outcomes) {
@@ -169,7 +170,7 @@ TEST(Measures, SlicesThatJobsHoldAddUpToWhatTheFleetHolds) {
   const Workload workload = owned(*generate_workload("lab-day", 2));
   for (const char* scheduler : {"full-gpu", "online", "miso", "static:sharing=mps;sharers=3",
                                 "dyna-p", "static:sharing=time-slicing"}) {
-    const Ran ran = run("3xA100-40GB", workload, scheduler);
+    const RanMeasured ran = run("3xA100-40GB", workload, scheduler);
     HeldSlices sum;
     for (const JobOutcome& outcome : ran.outcomes) {
       ASSERT_TRUE(outcome.held);
@@ -181,7 +182,7 @@ TEST(Measures, SlicesThatJobsHoldAddUpToWhatTheFleetHolds) {
     EXPECT_NEAR(sum.memory_s, ran.summary.memory_allocated_utilization * 8 * all, 1e-6 * all)
         << scheduler;
   }
-  const Ran nobody = run("3xA100-40GB", *generate_workload("lab-day", 2), "online");
+  const RanMeasured nobody = run("3xA100-40GB", *generate_workload("lab-day", 2), "online");
   EXPECT_FALSE(nobody.outcomes.front().held) << "jobs name no users";
 }
 

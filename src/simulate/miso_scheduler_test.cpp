@@ -41,7 +41,7 @@ class Starts final : public RunObserver {
   std::vector<std::pair<JobId, Instant>> started, finished;
 };
 
-double seconds(Instant at) {
+double second_of(Instant at) {
   return in_seconds(at - Instant{});
 }
 
@@ -82,7 +82,7 @@ TEST(MisoScheduler, ThreeJobsByHand) {
                                  .observer = &seen});
   ASSERT_TRUE(summary) << summary.error().text();
   std::vector<double> begins;
-  for (const auto& [job, begin] : seen.started) begins.push_back(seconds(begin));
+  for (const auto& [job, begin] : seen.started) begins.push_back(second_of(begin));
   const std::vector<double> expected{0, 110, 110, 160, 160, 310, 310, 310};
   ASSERT_GE(begins.size(), expected.size());
   begins.resize(expected.size());
@@ -93,16 +93,16 @@ TEST(MisoScheduler, ThreeJobsByHand) {
   const double b = 320 + (1000 - 10 - 30 * s - 78) / 0.6;
   ASSERT_EQ(seen.finished.size(), 3U);
   EXPECT_EQ(seen.finished[0].first, JobId{1});
-  EXPECT_NEAR(seconds(seen.finished[0].second), b, 1e-6);
+  EXPECT_NEAR(second_of(seen.finished[0].second), b, 1e-6);
   // a and c are then on 4g and 3g: 1.4 exceeds 1 by more than the required gain. Both are written
   // for 10 s and restored for 10 s.
   const double a = 0.1 + 0.03 * s + 0.104 + (b - 320) * 0.5 / 1000, c = (b - 310) * 0.5 / 1000;
   const double a_ends = b + 20 + (1 - a) * 1000 / 0.8;
   EXPECT_EQ(seen.finished[1].first, JobId{0});
-  EXPECT_NEAR(seconds(seen.finished[1].second), a_ends, 1e-6);
+  EXPECT_NEAR(second_of(seen.finished[1].second), a_ends, 1e-6);
   // c alone on 7g.
   const double c_then = c + (a_ends - b - 20) * 0.6 / 1000;
-  EXPECT_NEAR(seconds(seen.finished[2].second), a_ends + 20 + (1 - c_then) * 1000, 1e-6);
+  EXPECT_NEAR(second_of(seen.finished[2].second), a_ends + 20 + (1 - c_then) * 1000, 1e-6);
   EXPECT_EQ(summary->checkpoints, 1U + 2U + 2U + 2U + 1U);
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 using std::chrono::seconds;
 
-FleetFile fleet_of(std::string_view text) {
+FleetFile fleet_in_progress(std::string_view text) {
   return *parse_fleet_in_short(text, *ProfileChoice::parse("plain"));
 }
 
@@ -35,7 +35,7 @@ Moved moved(std::string_view progress) {
   options.reconfiguration = seconds(5);
   Moved result;
   options.outcomes = &result.outcomes;
-  result.summary = *simulate(fleet_of("1xA100-40GB"), workload,
+  result.summary = *simulate(fleet_in_progress("1xA100-40GB"), workload,
                              *parse_scheduler("online:threshold=0.1"), options);
   return result;
 }
@@ -75,7 +75,7 @@ TEST(Progress, WhatIsLostWithAGpu) {
     const auto workload = *parse_workload(
         fmt::format(R"({{"id": "a", "duration_s": 100, "speed": {{"7g.40gb": 1}}{}}})", progress),
         "jobs");
-    const FleetFile fleet = fleet_of("1xA100-40GB");
+    const FleetFile fleet = fleet_in_progress("1xA100-40GB");
     SimulationOptions options;
     options.reconfiguration = Duration::zero();
     options.faults.outages.push_back(*parse_outage("n0/0@75-80", fleet));
@@ -105,7 +105,8 @@ TEST(Progress, AnEarlyRestartSavesWhatItCan) {
         "jobs");
     SimulationOptions options;
     options.forecaster = "trend";
-    return *simulate(fleet_of("1xA100-40GB"), workload, *parse_scheduler("scheme-b"), options);
+    return *simulate(fleet_in_progress("1xA100-40GB"), workload, *parse_scheduler("scheme-b"),
+                     options);
   };
   const RunSummary again = run(""), saved = run(R"(, "progress": "checkpoint")");
   EXPECT_EQ(again.early_restarts, 1U);
@@ -136,7 +137,7 @@ Workload even_jobs(std::uint64_t seed) {
 // The time of jobs is their work and the overheads, to the last nanosecond of rounding: nothing is
 // counted twice and nothing is left out.
 TEST(Laws, WorkAndOverheadsAreAllTheTimeOfJobs) {
-  const FleetFile fleet = fleet_of("3xA100-40GB");
+  const FleetFile fleet = fleet_in_progress("3xA100-40GB");
   double lost = 0, restored = 0, checkpoints = 0, started = 0, created = 0;
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     const Workload workload = even_jobs(seed);
@@ -179,7 +180,8 @@ TEST(Jitter, StraysAboutTheMediansAndComesFromTheSeed) {
     SimulationOptions options;
     options.seed = seed;
     options.world.jitter = jitter;
-    return *simulate(fleet_of("2xA100-40GB"), workload, *parse_scheduler("online"), options);
+    return *simulate(fleet_in_progress("2xA100-40GB"), workload, *parse_scheduler("online"),
+                     options);
   };
   EXPECT_EQ(run(true, 5).creation_s, run(true, 5).creation_s);
   EXPECT_NE(run(true, 5).creation_s, run(true, 6).creation_s);

@@ -19,20 +19,20 @@
 namespace cleave {
 namespace {
 
-FleetFile fleet_of(std::string_view text, std::string_view profiles = "all") {
+FleetFile fleet_of_profiles(std::string_view text, std::string_view profiles = "all") {
   return *parse_fleet_in_short(text, *ProfileChoice::parse(profiles));
 }
 
-RunSummary run(const FleetFile& fleet, const Workload& workload, std::string_view spec) {
+RunSummary run_simulated(const FleetFile& fleet, const Workload& workload, std::string_view spec) {
   const auto summary = simulate(fleet, workload, *parse_scheduler(spec));
   EXPECT_TRUE(summary) << summary.error().text();
   return summary ? *summary : RunSummary();
 }
 
-RunSummary run(std::string_view fleet, std::string_view jobs, std::string_view spec) {
+RunSummary run_simulated(std::string_view fleet, std::string_view jobs, std::string_view spec) {
   const auto workload = parse_workload(jobs, "jobs");
   EXPECT_TRUE(workload) << workload.error().text();
-  return run(fleet_of(fleet), *workload, spec);
+  return run_simulated(fleet_of_profiles(fleet), *workload, spec);
 }
 
 double create_s(std::string_view profile) {
@@ -51,7 +51,7 @@ TEST(Simulator, TwoSmallJobsByHand) {
   const std::string jobs =
       R"({"id": "a", "profile": "1g.5gb", "duration_s": 60, "speed": {"1g.5gb": 0.5, "7g.40gb": 1}}
 {"id": "b", "profile": "1g.5gb", "duration_s": 60, "speed": {"1g.5gb": 0.5, "7g.40gb": 1}})";
-  const RunSummary online = run("1xA100-40GB", jobs, "online");
+  const RunSummary online = run_simulated("1xA100-40GB", jobs, "online");
   const double made = create_s("1g.5gb");
   EXPECT_NEAR(in_seconds(online.makespan), 120 + 2 * made, 1e-6);
   EXPECT_NEAR(in_seconds(online.wait.max), 2 * made, 1e-6);
@@ -60,7 +60,7 @@ TEST(Simulator, TwoSmallJobsByHand) {
   EXPECT_EQ(online.destroys, 0U);
   EXPECT_EQ(online.events, 4U);
 
-  const RunSummary full = run("1xA100-40GB", jobs, "full-gpu");
+  const RunSummary full = run_simulated("1xA100-40GB", jobs, "full-gpu");
   EXPECT_EQ(full.makespan, std::chrono::seconds(120));
   EXPECT_EQ(full.wait.max, std::chrono::seconds(60));
   EXPECT_EQ(full.compute_utilization, 1);
@@ -71,9 +71,10 @@ TEST(Simulator, TwoSmallJobsByHand) {
 // nothing but a floor is as fast there, and a table of two profiles stands for the others.
 TEST(Simulator, JobsOfTwoNumbersAndCompletedTables) {
   const auto execution = [](const std::string& profile, const std::string& speed) {
-    return in_seconds(
-        run("1xA100-40GB", R"({"id": "a", "profile": ")" + profile + "\", " + speed + "}", "online")
-            .execution.mean);
+    return in_seconds(run_simulated("1xA100-40GB",
+                                    R"({"id": "a", "profile": ")" + profile + "\", " + speed + "}",
+                                    "online")
+                          .execution.mean);
   };
   EXPECT_NEAR(execution("1g.5gb", R"("law": {"a_s": 0, "w_s": 100})"), 670, 1e-6);
   EXPECT_NEAR(execution("1g.5gb", R"("law": {"a_s": 3, "w_s": 0}, "duration_s": 100)"), 100, 1e-6);
@@ -88,9 +89,9 @@ TEST(Simulator, JobsOfTwoNumbersAndCompletedTables) {
 // One job holds 4 of 7 compute and 4 of 8 memory slices for the whole run; 4g at 0 fragments
 // nothing.
 TEST(Simulator, UtilisationsByHand) {
-  const RunSummary s =
-      run("2xA100-40GB",
-          R"({"id": "a", "memory_mib": 18000, "compute_slices": 4, "duration_s": 100})", "online");
+  const RunSummary s = run_simulated(
+      "2xA100-40GB", R"({"id": "a", "memory_mib": 18000, "compute_slices": 4, "duration_s": 100})",
+      "online");
   EXPECT_NEAR(s.compute_utilization, 4.0 / 14, 1e-12);
   EXPECT_NEAR(s.memory_allocated_utilization, 4.0 / 16, 1e-12);
   EXPECT_EQ(s.fragmentation_mean, 0);
@@ -118,12 +119,13 @@ TEST(Simulator, AJobThatIsSlowedBeyondTheClockIsAnError) {
   SimulationOptions options;
   options.world.power = {.beta = 0.7, .cap = Milliwatts{31'000}};
   const auto capped =
-      simulate(fleet_of("1xA30-24GB"), workload, *parse_scheduler("online"), options);
+      simulate(fleet_of_profiles("1xA30-24GB"), workload, *parse_scheduler("online"), options);
   ASSERT_FALSE(capped);
   EXPECT_NE(capped.error().text().find("more than 200 years"), std::string::npos)
       << capped.error().text();
   options.world.power = {};
-  EXPECT_TRUE(simulate(fleet_of("1xA30-24GB"), workload, *parse_scheduler("online"), options));
+  EXPECT_TRUE(
+      simulate(fleet_of_profiles("1xA30-24GB"), workload, *parse_scheduler("online"), options));
 }
 
 TEST(Simulator, AllocatingIsSlowerOnceThereAreOtherInstances) {
@@ -139,7 +141,7 @@ TEST(Simulator, AllocatingIsSlowerOnceThereAreOtherInstances) {
   options.process_start = std::chrono::seconds(1);
   const auto makespan = [&](std::string_view scheduler) {
     const auto s =
-        simulate(fleet_of("1xA100-40GB"), workload, *parse_scheduler(scheduler), options);
+        simulate(fleet_of_profiles("1xA100-40GB"), workload, *parse_scheduler(scheduler), options);
     EXPECT_TRUE(s) << s.error().text();
     return s ? in_seconds(s->makespan) : 0;
   };
@@ -152,18 +154,19 @@ TEST(Simulator, AllocatingIsSlowerOnceThereAreOtherInstances) {
 
 TEST(Simulator, AtOneInstantEndsComeBeforeArrivals) {
   // The second job arrives at the moment the first ends and finds the GPU free.
-  const RunSummary s = run("1xA100-40GB", R"({"id": "a", "duration_s": 10, "profile": "7g.40gb"}
+  const RunSummary s =
+      run_simulated("1xA100-40GB", R"({"id": "a", "duration_s": 10, "profile": "7g.40gb"}
 {"id": "b", "arrival_s": 10, "duration_s": 10, "profile": "7g.40gb"})",
-                           "full-gpu");
+                    "full-gpu");
   EXPECT_EQ(s.wait.max, Duration::zero());
 }
 
 TEST(Simulator, AccountsForEveryJob) {
-  const RunSummary s =
-      run("1xA30-24GB", R"({"id": "a", "duration_s": 10, "profile": "1g.6gb", "deadline_s": 1}
+  const RunSummary s = run_simulated(
+      "1xA30-24GB", R"({"id": "a", "duration_s": 10, "profile": "1g.6gb", "deadline_s": 1}
 {"id": "b", "duration_s": 10, "profile": "7g.40gb", "deadline_s": 100}
 {"id": "c", "duration_s": 10, "profile": "7g.40gb"})",
-          "online");
+      "online");
   EXPECT_EQ(s.finished, 1U);
   EXPECT_EQ(s.rejected, 2U);
   ASSERT_EQ(s.rejections.size(), 1U);
@@ -180,12 +183,13 @@ TEST(Simulator, WorkOfTheFleetStaysAndJobsThatNeedItsPlaceAreRejected) {
   const auto workload = *parse_workload(R"({"id": "a", "duration_s": 10, "profile": "7g.40gb"}
 {"id": "b", "duration_s": 10, "profile": "1g.5gb"})",
                                         "jobs");
-  const RunSummary online = run(fleet, workload, "online");
+  const RunSummary online = run_simulated(fleet, workload, "online");
   EXPECT_EQ(online.rejected, 1U) << "the whole GPU will never be free";
   EXPECT_EQ(online.rejections[0].reason,
             "no GPU has room for it beside foreign instances and the fleet's own work");
   EXPECT_EQ(online.finished, 1U) << "and nobody waits behind it";
-  EXPECT_EQ(run(fleet, workload, "full-gpu").rejected, 2U) << "the GPU is partitioned and in use";
+  EXPECT_EQ(run_simulated(fleet, workload, "full-gpu").rejected, 2U)
+      << "the GPU is partitioned and in use";
 }
 
 TEST(Simulator, AWholeGpuIsClearedOfIdleInstancesFirst) {
@@ -195,18 +199,18 @@ TEST(Simulator, AWholeGpuIsClearedOfIdleInstancesFirst) {
       "f", {});
   const auto workload =
       *parse_workload(R"({"id": "a", "duration_s": 10, "profile": "1g.5gb"})", "jobs");
-  const RunSummary full = run(fleet, workload, "full-gpu");
+  const RunSummary full = run_simulated(fleet, workload, "full-gpu");
   EXPECT_EQ(full.destroys, 1U);
   EXPECT_GT(full.wait.max, Duration::zero()) << "destroying takes its time";
 }
 
 TEST(Simulator, SaysThatTheSpeedTableIsTheReason) {
-  const RunSummary s = run("1xA100-40GB",
-                           R"({"id": "a", "duration_s": 10, "speed": {"none": 1.1}}
+  const RunSummary s = run_simulated("1xA100-40GB",
+                                     R"({"id": "a", "duration_s": 10, "speed": {"none": 1.1}}
 {"id": "b", "duration_s": 10, "profile": "1g.10gb", "speed": {"A100-80GB:1g.10gb": 0.5}}
 {"id": "c", "duration_s": 10, "profile": "1g.5gb", )"
-                           R"("speed": {"nvidia a100-sxm4-40gb:1g.5gb": 0.5}})",
-                           "online");
+                                     R"("speed": {"nvidia a100-sxm4-40gb:1g.5gb": 0.5}})",
+                                     "online");
   EXPECT_EQ(s.finished, 1U) << "models in a table of speeds go by any of their names";
   ASSERT_EQ(s.rejections.size(), 2U);
   EXPECT_EQ(s.rejections[1].reason,
@@ -216,13 +220,14 @@ TEST(Simulator, SaysThatTheSpeedTableIsTheReason) {
 TEST(Simulator, AnAbsurdlyLongRunIsRefused) {
   const auto workload = *parse_workload(
       R"({"id": "a", "duration_s": 3e9, "profile": "1g.5gb", "speed": {"1g.5gb": 0.001}})", "jobs");
-  const auto summary = simulate(fleet_of("1xA100-40GB"), workload, *parse_scheduler("online"));
+  const auto summary =
+      simulate(fleet_of_profiles("1xA100-40GB"), workload, *parse_scheduler("online"));
   ASSERT_FALSE(summary);
   EXPECT_EQ(summary.error().message, "it would end more than 200 years after the start");
 }
 
 TEST(World, RefusesWhatHardwareRefuses) {
-  const FleetFile file = fleet_of("1xA100-40GB", "plain");
+  const FleetFile file = fleet_of_profiles("1xA100-40GB", "plain");
   const Geometry& geometry = file.geometries.front();
   const auto at = [&](std::string_view profile, int start) {
     return *geometry.find(profile, start);
@@ -243,7 +248,7 @@ TEST(World, RefusesWhatHardwareRefuses) {
 }
 
 TEST(World, AnInstanceThatIsSharedIsFreeWhenTheLastHasLeftIt) {
-  const FleetFile file = fleet_of("1xA100-40GB", "plain");
+  const FleetFile file = fleet_of_profiles("1xA100-40GB", "plain");
   World world{Fleet(file)};
   const GpuId gpu{};
   const PlacementId large = *file.geometries.front().find("7g.40gb", 0);
@@ -274,7 +279,7 @@ TEST(World, NeverTouchesInstancesOfOthers) {
 
 // A later change of the GPU takes nothing from the time that an earlier one needs.
 TEST(World, NoJobUsesAnInstanceBeforeItIsMade) {
-  const FleetFile file = fleet_of("1xA100-40GB", "plain");
+  const FleetFile file = fleet_of_profiles("1xA100-40GB", "plain");
   World world(Fleet(file), std::chrono::seconds(10));
   const auto at = [&](int start) { return *file.geometries.front().find("1g.5gb", start); };
   const auto after = [](int seconds) { return Instant{} + std::chrono::seconds(seconds); };
@@ -290,7 +295,7 @@ TEST(World, NoJobUsesAnInstanceBeforeItIsMade) {
 // A checkpoint that is still being written keeps the place, although a job was started behind it
 // and has left.
 TEST(World, APlaceIsInUseUntilTheLastProcessHasLeft) {
-  const FleetFile file = fleet_of("1xA100-40GB", "plain");
+  const FleetFile file = fleet_of_profiles("1xA100-40GB", "plain");
   World world(Fleet(file), std::chrono::seconds(1));
   const Geometry& geometry = file.geometries.front();
   const PlacementId small = *geometry.find("1g.5gb", 0), pair = *geometry.find("2g.10gb", 0);
@@ -309,7 +314,7 @@ TEST(World, APlaceIsInUseUntilTheLastProcessHasLeft) {
 // Resources that are still in use, or still being made, are not used before their time, whatever
 // was commanded since.
 TEST(World, WaitsForLeavingJobsAndForInstancesBeingMade) {
-  const FleetFile file = fleet_of("1xA100-40GB", "plain");
+  const FleetFile file = fleet_of_profiles("1xA100-40GB", "plain");
   const Geometry& geometry = file.geometries.front();
   const auto at = [&](std::string_view profile, int start) {
     return *geometry.find(profile, start);
@@ -345,7 +350,7 @@ TEST(Simulator, AMoveByHand) {
   options.reconfiguration = std::chrono::seconds(5);
   std::vector<JobOutcome> outcomes;
   options.outcomes = &outcomes;
-  const auto s = simulate(fleet_of("1xA100-40GB", "plain"), workload,
+  const auto s = simulate(fleet_of_profiles("1xA100-40GB", "plain"), workload,
                           *parse_scheduler("online:threshold=0.1"), options);
   ASSERT_TRUE(s) << s.error().text();
   EXPECT_EQ(s->migrations, 1U);
@@ -408,7 +413,7 @@ TEST(Laws, RandomWorkloadsBreakNoneAndLoseNoJob) {
     for (const char* spec :
          {"online", "online:policy=first-fit", "online:threshold=0.8;load=joint;across=rise",
           "online:threshold=auto;eligibility=lowers-imbalance", "full-gpu"}) {
-      const RunSummary s = run(fleet, workload, spec);
+      const RunSummary s = run_simulated(fleet, workload, spec);
       ASSERT_EQ(s.jobs, s.finished + s.failed + s.rejected + s.waiting)
           << "seed " << seed << " " << spec;
       ASSERT_EQ(s.waiting, 0U) << "nothing stands in the way for good: seed " << seed << " "
@@ -440,8 +445,9 @@ TEST(Laws, TheIndexChangesNothing) {
 TEST(Laws, SameInputSameBytes) {
   const FleetFile fleet = *parse_fleet(mixed_fleet, "fleet", {});
   Random random(7), again(7);
-  const std::string first = to_json(run(fleet, random_workload(random, 500), "online")).dump();
-  EXPECT_EQ(to_json(run(fleet, random_workload(again, 500), "online")).dump(), first);
+  const std::string first =
+      to_json(run_simulated(fleet, random_workload(random, 500), "online")).dump();
+  EXPECT_EQ(to_json(run_simulated(fleet, random_workload(again, 500), "online")).dump(), first);
 }
 
 // Jobs that are as fast on the smallest profile as on the whole GPU: no schedule ends before n /
@@ -454,8 +460,8 @@ TEST(Laws, NoSchedulerBeatsTheGpu) {
                 R"("7g.40gb": 1}}}})",
                 i) +
             "\n";
-  EXPECT_GE(run("1xA100-40GB", jobs, "online").makespan, std::chrono::seconds(80));
-  EXPECT_EQ(run("1xA100-40GB", jobs, "full-gpu").makespan, std::chrono::seconds(500));
+  EXPECT_GE(run_simulated("1xA100-40GB", jobs, "online").makespan, std::chrono::seconds(80));
+  EXPECT_EQ(run_simulated("1xA100-40GB", jobs, "full-gpu").makespan, std::chrono::seconds(500));
 }
 
 /// Jobs of one slice, one every `gap` seconds: the first runs for `first` seconds, each later one
@@ -482,7 +488,7 @@ TEST(Simulator, SchemeAStarvesNoLargerClass) {
   SimulationOptions options;
   options.outcomes = &outcomes;
   const RunSummary summary =
-      *simulate(fleet_of("1xA100-40GB"), workload, *parse_scheduler("scheme-a"), options);
+      *simulate(fleet_of_profiles("1xA100-40GB"), workload, *parse_scheduler("scheme-a"), options);
   EXPECT_EQ(summary.finished, 1001U);
   const auto large = std::ranges::find(workload.jobs, "large", &Job::id) - workload.jobs.begin();
   EXPECT_LT(outcomes[static_cast<std::size_t>(large)].wait, std::chrono::seconds(4));
@@ -495,7 +501,7 @@ TEST(Simulator, SchemeAStarvesNoLargerClass) {
 TEST(Simulator, ThresholdOfAllTasksIsTheirAverageLoad) {
   const std::string jobs = jobs_of_one_slice(14, 1, 20, 7);
   const auto figures = [&](const char* threshold) {
-    return run("4xA100-40GB", jobs, fmt::format("online:threshold={}", threshold));
+    return run_simulated("4xA100-40GB", jobs, fmt::format("online:threshold={}", threshold));
   };
   const auto same = [](const RunSummary& a, const RunSummary& b) {
     return a.fragmentation_mean == b.fragmentation_mean && a.creates == b.creates &&
@@ -528,9 +534,9 @@ TEST(Simulator, AForecastRestartsAGrowingJobLongBeforeItDies) {
     SimulationOptions without, with;
     with.forecaster = forecaster;
     const auto late =
-        simulate(fleet_of("1xA100-40GB"), workload, *parse_scheduler("scheme-b"), without);
+        simulate(fleet_of_profiles("1xA100-40GB"), workload, *parse_scheduler("scheme-b"), without);
     const auto early =
-        simulate(fleet_of("1xA100-40GB"), workload, *parse_scheduler("scheme-b"), with);
+        simulate(fleet_of_profiles("1xA100-40GB"), workload, *parse_scheduler("scheme-b"), with);
     ASSERT_TRUE(late && early);
     EXPECT_EQ(late->oom_restarts, 1U);
     EXPECT_EQ(early->oom_restarts, 0U) << forecaster;
@@ -584,7 +590,8 @@ TEST(Simulator, ShortIterationsEnd) {
         "jobs");
     SimulationOptions options;
     options.forecaster = "last-value";
-    const auto s = simulate(fleet_of("1xA100-40GB"), workload, *parse_scheduler("online"), options);
+    const auto s =
+        simulate(fleet_of_profiles("1xA100-40GB"), workload, *parse_scheduler("online"), options);
     ASSERT_TRUE(s) << s.error().text();
     EXPECT_EQ(s->finished, 1U) << duration_s;
   }
@@ -600,7 +607,7 @@ TEST(Simulator, DynaPPlansAJobAgainThatHasWaitedTooLong) {
       "jobs");
   SimulationOptions options;
   options.reconfiguration = Duration::zero();
-  const auto s = simulate(fleet_of("1xA30-24GB", "plain"), workload,
+  const auto s = simulate(fleet_of_profiles("1xA30-24GB", "plain"), workload,
                           *parse_scheduler("oracle:order=arrival"), options);
   ASSERT_TRUE(s) << s.error().text();
   EXPECT_EQ(s->finished, 2U);
@@ -613,12 +620,12 @@ TEST(Simulator, ARunThatCannotEndSaysSo) {
   SimulationOptions options;
   options.faults = *parse_faults("mtbf=1;repair=1");
   const auto endless =
-      simulate(fleet_of("1xA100-40GB"), workload, *parse_scheduler("full-gpu"), options);
+      simulate(fleet_of_profiles("1xA100-40GB"), workload, *parse_scheduler("full-gpu"), options);
   ASSERT_FALSE(endless);
   EXPECT_EQ(endless.error().kind, ErrorKind::infeasible);
   options.faults = *parse_faults("mtbf=50;repair=3e9");
   const auto centuries =
-      simulate(fleet_of("1xA100-40GB"), workload, *parse_scheduler("full-gpu"), options);
+      simulate(fleet_of_profiles("1xA100-40GB"), workload, *parse_scheduler("full-gpu"), options);
   ASSERT_FALSE(centuries);
   EXPECT_EQ(centuries.error().kind, ErrorKind::infeasible);
 }
@@ -645,8 +652,8 @@ TEST(Simulator, TheJobsOfFigure7OfDynaP) {
   options.reconfiguration = Duration::zero();
   std::vector<JobOutcome> outcomes;
   options.outcomes = &outcomes;
-  const auto summary =
-      simulate(fleet_of("1xA30-24GB", "plain"), *workload, *parse_scheduler("oracle"), options);
+  const auto summary = simulate(fleet_of_profiles("1xA30-24GB", "plain"), *workload,
+                                *parse_scheduler("oracle"), options);
   ASSERT_TRUE(summary) << summary.error().text();
   EXPECT_LE(summary->makespan, std::chrono::seconds(285));
   EXPECT_EQ(outcomes[2].turnaround, std::chrono::seconds(75))

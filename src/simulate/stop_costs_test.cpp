@@ -13,7 +13,7 @@ namespace {
 
 using std::chrono::seconds;
 
-FleetFile fleet_of(std::string_view text) {
+FleetFile plain_fleet(std::string_view text) {
   return *parse_fleet_in_short(text, *ProfileChoice::parse("plain"));
 }
 
@@ -41,7 +41,7 @@ Moved moved(std::string_view progress, std::string_view checkpoint) {
   options.stops = *parse_stop_terms(checkpoint);
   Moved result;
   options.outcomes = &result.outcomes;
-  result.summary = *simulate(fleet_of("1xA100-40GB"), workload,
+  result.summary = *simulate(plain_fleet("1xA100-40GB"), workload,
                              *parse_scheduler("online:threshold=0.1"), options);
   return result;
 }
@@ -88,7 +88,7 @@ TEST(StopCosts, SchedulersAreToldThem) {
 {"id": "b", "memory_mib": 8000, "duration_s": 100, "progress": "stateless"}
 {"id": "c", "profile": "2g.10gb", "duration_s": 100})",
       "jobs");
-  const FleetFile file = fleet_of("1xA100-40GB");
+  const FleetFile file = plain_fleet("1xA100-40GB");
   const Fleet fleet(file);
   RequestTable requests(file.geometries);
   std::vector<RequestId> ids;
@@ -111,7 +111,7 @@ TEST(StopCosts, SchedulersAreToldThem) {
 }
 
 TEST(MigSwitch, TakesItsTimeEitherWay) {
-  const FleetFile file = fleet_of("1xA100-40GB");
+  const FleetFile file = plain_fleet("1xA100-40GB");
   const Fleet fleet(file);
   World world(fleet, seconds(1), std::nullopt, seconds(10));
   constexpr GpuId gpu{0};
@@ -133,7 +133,7 @@ TEST(MigSwitch, TakesItsTimeEitherWay) {
 
 // What was saved on the whole GPU is written before MIG is switched on, whatever changes take.
 TEST(MigSwitch, WaitsForWhatIsStillWritten) {
-  const FleetFile file = fleet_of("1xA100-40GB");
+  const FleetFile file = plain_fleet("1xA100-40GB");
   const Fleet fleet(file);
   for (const std::optional<Duration> each : {std::optional<Duration>(seconds(1)), {}}) {
     World world(fleet, each, std::nullopt, seconds(10));

@@ -47,7 +47,7 @@ Written written(const FleetFile& fleet, const Workload& workload, std::string_vi
   return result;
 }
 
-FleetFile fleet_of(std::string_view text) {
+FleetFile fleet_of_events(std::string_view text) {
   return *parse_fleet_in_short(text, {});
 }
 
@@ -103,7 +103,7 @@ TEST(TraceEvents, AJobByHand) {
       "jobs");
   SimulationOptions options;
   options.reconfiguration = std::chrono::seconds{2};
-  const Written run = written(fleet_of("1xA100-40GB"), workload, "online", options);
+  const Written run = written(fleet_of_events("1xA100-40GB"), workload, "online", options);
   expect_valid(run.trace);
   std::vector<std::string> spans;
   for (const Json& event : run.trace["traceEvents"])
@@ -136,7 +136,7 @@ TEST(TraceEvents, ValidUnderFaultsAndEveryScheduler) {
       options.process_start = std::chrono::seconds{3};
       Workload workload = *generate_workload("lab-day", seed);
       if (seed % 2 == 0) ask_for_several(workload, seed, 3);
-      const Written run = written(fleet_of("3xA100-40GB"), workload, spec, options);
+      const Written run = written(fleet_of_events("3xA100-40GB"), workload, spec, options);
       expect_valid(run.trace);
       const RunSummary& s = run.summary;
       EXPECT_EQ(count(run.events, "submitted"), s.jobs);
@@ -152,7 +152,7 @@ TEST(TraceEvents, ValidUnderFaultsAndEveryScheduler) {
 
 // By hand: a migration whose old place is used until the replica runs, and a loss that cuts it off.
 TEST(TraceEvents, MigrationsCheckpointsAndSharing) {
-  const FleetFile fleet = fleet_of("2xA30-24GB");
+  const FleetFile fleet = fleet_of_events("2xA30-24GB");
   const Workload workload = *parse_workload(
       "{\"id\": \"a\", \"duration_s\": 9}\n{\"id\": \"b\", \"duration_s\": 9}", "jobs");
   const auto place = *fleet.geometries[0].find("2g.12gb", 0);

@@ -243,7 +243,7 @@ Reports reports_of(const SchedulerRow& row, std::string_view know) {
 TEST(Knowledge, WhatIsWithheldDecidesNothing) {
   for (const Level& level : levels) {
     std::size_t decided_by_truth = 0;
-    for (std::uint64_t seed = 1; seed <= (sanitized ? 10U : 50U) && !HasFailure(); ++seed) {
+    for (std::uint64_t seed = 1; seed <= (sanitized ? 10U : 25U) && !HasFailure(); ++seed) {
       const Worlds worlds(seed, level.hidden);
       for (const char* text : specs) {
         const auto spec = parse_scheduler(text);

@@ -245,7 +245,7 @@ class LongRun {
 
 TEST(Patience, BoundsHowOftenAWaitingJobIsOvertaken) {
 #ifdef NDEBUG
-  const std::uint64_t events = set_to("CLEAVE_LAW_EVENTS", 400'000);
+  const std::uint64_t events = set_to("CLEAVE_LAW_EVENTS", 150'000);
 #else
   const std::uint64_t events = set_to("CLEAVE_LAW_EVENTS", 20'000);
 #endif

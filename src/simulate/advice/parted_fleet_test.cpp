@@ -9,7 +9,7 @@
 namespace cleave {
 namespace {
 
-FleetFile fleet_of(const char* short_form) {
+FleetFile fleet_to_part(const char* short_form) {
   return *parse_fleet_in_short(short_form, ProfileChoice());
 }
 
@@ -27,7 +27,7 @@ Workload both_kinds() {
 }
 
 TEST(PartedFleet, HasWholeGpusForTheLargestJobAndTheRestForOthers) {
-  const PossibleParts possible = possible_parts(fleet_of("4xA100-40GB"), {both_kinds()}, {});
+  const PossibleParts possible = possible_parts(fleet_to_part("4xA100-40GB"), {both_kinds()}, {});
   EXPECT_EQ(possible.why, "");
   ASSERT_EQ(possible.parts.size(), 2U);
   EXPECT_EQ(possible.parts[0].whole.gpus.size(), 2U);
@@ -35,12 +35,12 @@ TEST(PartedFleet, HasWholeGpusForTheLargestJobAndTheRestForOthers) {
   EXPECT_EQ(possible.parts[1].whole.gpus.size(), 3U);
   EXPECT_EQ(possible.parts[0].mig.gpus.front().name, "n0/0");
   EXPECT_EQ(possible.parts[0].whole.gpus.front().name, "n0/2");
-  EXPECT_EQ(possible_parts(fleet_of("100xA100-40GB"), {both_kinds()}, {}).parts.size(), 4U);
+  EXPECT_EQ(possible_parts(fleet_to_part("100xA100-40GB"), {both_kinds()}, {}).parts.size(), 4U);
 }
 
 TEST(PartedFleet, RunsEachJobOnItsPart) {
   const Workload workload = both_kinds();
-  const PossibleParts possible = possible_parts(fleet_of("4xA100-40GB"), {workload}, {});
+  const PossibleParts possible = possible_parts(fleet_to_part("4xA100-40GB"), {workload}, {});
   std::vector<JobOutcome> outcomes;
   SimulationOptions options;
   options.outcomes = &outcomes;
@@ -58,7 +58,7 @@ TEST(PartedFleet, RunsEachJobOnItsPart) {
 }
 
 TEST(PartedFleet, LayoutsSayWhichGpusHaveMig) {
-  const PossibleParts possible = possible_parts(fleet_of("4xA100-40GB"), {both_kinds()}, {});
+  const PossibleParts possible = possible_parts(fleet_to_part("4xA100-40GB"), {both_kinds()}, {});
   const auto layouts = parted_layouts(possible.parts[1]);
   ASSERT_FALSE(layouts.empty());
   EXPECT_TRUE(layouts.front().candidate.layout.starts_with("3 GPUs with MIG off, and 1 with "))
@@ -67,7 +67,7 @@ TEST(PartedFleet, LayoutsSayWhichGpusHaveMig) {
 }
 
 TEST(PartedFleet, SaysWhyThereIsNone) {
-  const FleetFile fleet = fleet_of("2xA100-40GB");
+  const FleetFile fleet = fleet_to_part("2xA100-40GB");
   const std::string one = R"({"id": "s", "memory_mib": 4000, "duration_s": 1})";
   EXPECT_EQ(possible_parts(fleet, {workload_of(one)}, {}).why, "") << "nothing to part for";
   EXPECT_TRUE(possible_parts(fleet, {workload_of(one)}, {}).parts.empty());
@@ -80,8 +80,8 @@ TEST(PartedFleet, SaysWhyThereIsNone) {
   const Workload ordered =
       workload_of(one + "\n" + R"({"id": "w", "gpus": 1, "duration_s": 1, "after": ["ok:s"]})");
   EXPECT_TRUE(possible_parts(fleet, {ordered}, {}).why.ends_with("jobs wait for one another"));
-  FleetFile mixed = fleet_of("3xA100-40GB");
-  mixed.geometries.push_back(fleet_of("1xA30-24GB").geometries.front());
+  FleetFile mixed = fleet_to_part("3xA100-40GB");
+  mixed.geometries.push_back(fleet_to_part("1xA30-24GB").geometries.front());
   EXPECT_TRUE(possible_parts(mixed, {both_kinds()}, {})
                   .why.ends_with("cannot be tried here: the fleet has several models of GPUs"));
 }

@@ -9,7 +9,7 @@
 namespace cleave {
 namespace {
 
-FleetFile fleet_of(const char* fleet) {
+FleetFile fleet_of_past(const char* fleet) {
   return *parse_fleet_in_short(fleet, ProfileChoice::plain());
 }
 
@@ -32,14 +32,14 @@ PastJob past_job(std::int64_t number, const char* asks) {
 }
 
 Request request_of(const PastJob& past, const char* fleet = "1xA100-40GB") {
-  const auto read = past_workload({{past}}, fleet_of(fleet));
+  const auto read = past_workload({{past}}, fleet_of_past(fleet));
   EXPECT_TRUE(read.has_value());
   return read ? read->workload.requests[read->workload.jobs.front().request] : Request{};
 }
 
 TEST(PastJobs, BecomeAWorkloadInTheirOrder) {
   const std::vector<PastJob> newest_first = {past_job(5, "2g.10gb"), past_job(3, "2g.10gb")};
-  const auto past = past_workload(newest_first, fleet_of("1xA100-40GB"));
+  const auto past = past_workload(newest_first, fleet_of_past("1xA100-40GB"));
   ASSERT_TRUE(past.has_value());
   ASSERT_EQ(past->workload.jobs.size(), 2U);
   const Job& first = past->workload.jobs[0];
@@ -66,7 +66,7 @@ TEST(PastJobs, WaitForOneAnotherAsTheyDid) {
   jobs[6].after = {{Dependency::On::ok, 2, 2}};  // which is not among them
   jobs[4].user = "ben";
   jobs[3].after = {{Dependency::On::any, 5, 7}};  // 7 is another user's
-  const auto past = past_workload(jobs, fleet_of("1xA100-40GB"));
+  const auto past = past_workload(jobs, fleet_of_past("1xA100-40GB"));
   ASSERT_TRUE(past.has_value());
   const auto start = [&](std::size_t job) {
     return past->workload.details_of(past->workload.jobs[job])->start;
@@ -112,7 +112,7 @@ TEST(PastJobs, AskForWhatTheyAskedFor) {
 }
 
 TEST(PastJobs, WithoutASizeHaveWhatTheyUsedOrRanOn) {
-  const FleetFile fleet = fleet_of("1xA100-40GB");
+  const FleetFile fleet = fleet_of_past("1xA100-40GB");
   PastJob reported = past_job(1, "nothing");
   reported.peak = MiB{7300};
   const PastJob silent = past_job(2, "nothing");
@@ -149,7 +149,7 @@ TEST(PastJobs, ThatNeverRanAreLeftOutWithTheReason) {
   service.batch = false;
   unknown.submitted.reset();
   const std::vector<PastJob> jobs = {past_job(1, "2g.10gb"), cancelled, running, service};
-  const auto past = past_workload(jobs, fleet_of("1xA100-40GB"));
+  const auto past = past_workload(jobs, fleet_of_past("1xA100-40GB"));
   ASSERT_TRUE(past.has_value());
   EXPECT_EQ(past->workload.read, 4U);
   EXPECT_EQ(past->workload.jobs.size(), 1U);
@@ -161,7 +161,7 @@ TEST(PastJobs, ThatNeverRanAreLeftOutWithTheReason) {
   EXPECT_EQ(reasons,
             (std::vector<std::string>{"has not ended", "is a service or lease", "never ran"}));
   const std::vector<PastJob> none_ran = {cancelled, running, unknown};
-  const auto none = past_workload(none_ran, fleet_of("1xA100-40GB"));
+  const auto none = past_workload(none_ran, fleet_of_past("1xA100-40GB"));
   ASSERT_FALSE(none.has_value());
   EXPECT_EQ(none.error().kind, ErrorKind::bad_input);
   EXPECT_NE(none.error().remedy.find("ps --all --json"), std::string::npos);

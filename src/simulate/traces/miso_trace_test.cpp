@@ -13,14 +13,14 @@
 namespace cleave {
 namespace {
 
-const std::string header = "job,model,batch_size,runtime_on_full_gpu_s,iterations\n";
+const std::string miso_header = "job,model,batch_size,runtime_on_full_gpu_s,iterations\n";
 
-Result<Workload> read(const std::string& rows, const TraceOptions& options = {}) {
-  return read_miso(header + rows, "jobs.csv", options);
+Result<Workload> read_rows_of_miso(const std::string& rows, const TraceOptions& options = {}) {
+  return read_miso(miso_header + rows, "jobs.csv", options);
 }
 
 TEST(Miso, TakesSpeedsFromTheMeasurements) {
-  const auto workload = read(
+  const auto workload = read_rows_of_miso(
       "0,transformer,32,120,3000\n"
       "1,llama,8,60,10\n"
       "2,bert,8,60,10\n"
@@ -59,7 +59,8 @@ TEST(Miso, DrawsArrivalsFromTheSeed) {
   }
   TraceOptions options;
   options.seed = 3;
-  const auto workload = read(rows, options), again = read(with_unknown, options);
+  const auto workload = read_rows_of_miso(rows, options),
+             again = read_rows_of_miso(with_unknown, options);
   ASSERT_TRUE(workload && again);
   EXPECT_EQ(workload->jobs[0].arrival, Instant{});
   // Mean and standard deviation are 60 s: the mean of 2,000 gaps has a standard deviation of 1.3 s.
@@ -71,32 +72,33 @@ TEST(Miso, DrawsArrivalsFromTheSeed) {
   EXPECT_EQ(workload->options.at("seed"), "3");
   options.gap = std::chrono::seconds{30};
   options.limit = 10;
-  const auto closer = read(rows, options);
+  const auto closer = read_rows_of_miso(rows, options);
   ASSERT_TRUE(closer);
   ASSERT_EQ(closer->jobs.size(), 10U);
   EXPECT_NEAR(in_seconds(closer->jobs[9].arrival - Instant{}) * 2,
               in_seconds(workload->jobs[9].arrival - Instant{}), 1e-6);
   options.seed = 4;
-  EXPECT_NE(read(rows, options)->jobs[9].arrival, closer->jobs[9].arrival);
+  EXPECT_NE(read_rows_of_miso(rows, options)->jobs[9].arrival, closer->jobs[9].arrival);
 }
 
 TEST(Miso, NamesTheLineThatIsWrong) {
-  EXPECT_EQ(read("0,gnn,64,60,10\n0,gnn,64,60,10\n").error().text(),
+  EXPECT_EQ(read_rows_of_miso("0,gnn,64,60,10\n0,gnn,64,60,10\n").error().text(),
             "jobs.csv:3: there are two jobs numbered 0; remove one of the two");
-  EXPECT_EQ(read("0,gnn,0,60,10\n").error().message,
+  EXPECT_EQ(read_rows_of_miso("0,gnn,0,60,10\n").error().message,
             "batch_size is '0', expected a whole number from 1 to 1000000");
-  EXPECT_EQ(read("0,,64,60,10\n").error().message, "the job has no model");
+  EXPECT_EQ(read_rows_of_miso("0,,64,60,10\n").error().message, "the job has no model");
   EXPECT_EQ(
-      read("x,gnn,64,60,10\n").error().text(),
+      read_rows_of_miso("x,gnn,64,60,10\n").error().text(),
       "jobs.csv:2: job is 'x', expected a whole number from 0 to 1000000000; correct the line or "
       "remove it");
-  EXPECT_EQ(read("0,gnn,64,long,10\n").error().message,
+  EXPECT_EQ(read_rows_of_miso("0,gnn,64,long,10\n").error().message,
             "runtime_on_full_gpu_s is 'long', expected seconds");
-  EXPECT_EQ(read("0,gnn,64,0,10\n").error().message, "runtime_on_full_gpu_s is 0");
-  EXPECT_EQ(read("0,gnn,64,60,0\n").error().message,
+  EXPECT_EQ(read_rows_of_miso("0,gnn,64,0,10\n").error().message, "runtime_on_full_gpu_s is 0");
+  EXPECT_EQ(read_rows_of_miso("0,gnn,64,60,0\n").error().message,
             "iterations is '0', expected a whole number from 1 to 1000000000000");
-  EXPECT_EQ(read("0,gnn,64\n").error().message, "the line has 3 cells, the header 5");
-  EXPECT_EQ(read("").error().message, "the trace has no jobs");
+  EXPECT_EQ(read_rows_of_miso("0,gnn,64\n").error().message,
+            "the line has 3 cells, the miso_header 5");
+  EXPECT_EQ(read_rows_of_miso("").error().message, "the trace has no jobs");
   EXPECT_EQ(
       read_miso("job,model\n", "jobs.csv", {}).error().text(),
       "jobs.csv:1: the column 'batch_size' is missing; the jobs of MISO's experiment are needed, "
@@ -105,7 +107,7 @@ TEST(Miso, NamesTheLineThatIsWrong) {
   rare.gap = std::chrono::seconds{999'999'999};
   std::string rows;
   for (int i = 0; i < 100; ++i) rows += std::to_string(i) + ",gnn,64,60,10\n";
-  EXPECT_FALSE(read(rows, rare)) << "three thousand years";
+  EXPECT_FALSE(read_rows_of_miso(rows, rare)) << "three thousand years";
 }
 
 TEST(PublicTrace, MisoIsReadWhole) {

@@ -14,10 +14,10 @@
 namespace cleave {
 namespace {
 
-const std::string header = "timestamp,duration,num_gpus,gpu_time,cluster\n";
+const std::string philly_header = "timestamp,duration,num_gpus,gpu_time,cluster\n";
 
-Result<Workload> read(const std::string& rows, const TraceOptions& options = {}) {
-  return read_philly(header + rows, "philly.csv", options);
+Result<Workload> read_rows_of_philly(const std::string& rows, const TraceOptions& options = {}) {
+  return read_philly(philly_header + rows, "philly.csv", options);
 }
 
 int share_of(const Workload& workload, const Job& job) {
@@ -25,7 +25,7 @@ int share_of(const Workload& workload, const Job& job) {
 }
 
 TEST(Philly, SortsCountsAndLeavesOut) {
-  const auto workload = read(
+  const auto workload = read_rows_of_philly(
       "2017-10-02 00:00:10,66.0,1,66.0,a\n"
       "2017-09-30 23:59:50,100.5,1,100.5,b\n"
       "2017-10-01 00:00:00,3,8,24,b\n"
@@ -62,7 +62,8 @@ TEST(Philly, DrawsSharesFromTheSeed) {
   TraceOptions options;
   options.shares = Shares::alibaba;
   options.seed = 7;
-  const auto workload = read(rows, options), again = read(rows, options);
+  const auto workload = read_rows_of_philly(rows, options),
+             again = read_rows_of_philly(rows, options);
   ASSERT_TRUE(workload && again);
   std::map<int, int> drawn;
   for (std::size_t i = 0; i < workload->jobs.size(); ++i) {
@@ -75,13 +76,13 @@ TEST(Philly, DrawsSharesFromTheSeed) {
   EXPECT_FALSE(drawn.contains(1000));
   EXPECT_EQ(workload->options.at("seed"), "7");
   options.limit = 10;
-  const auto first = read(rows, options);
+  const auto first = read_rows_of_philly(rows, options);
   ASSERT_TRUE(first);
   ASSERT_EQ(first->jobs.size(), 10U);
   for (std::size_t i = 0; i < 10; ++i)
     EXPECT_EQ(share_of(*first, first->jobs[i]), share_of(*workload, workload->jobs[i]));
   options.seed = 8;
-  const auto other = read(rows, options);
+  const auto other = read_rows_of_philly(rows, options);
   ASSERT_TRUE(other);
   bool differs = false;
   for (std::size_t i = 0; i < 10; ++i)
@@ -91,25 +92,25 @@ TEST(Philly, DrawsSharesFromTheSeed) {
 
 TEST(Philly, NamesTheLineThatIsWrong) {
   EXPECT_EQ(
-      read("2017-13-01 00:00:00,5,1,5,a\n").error().text(),
+      read_rows_of_philly("2017-13-01 00:00:00,5,1,5,a\n").error().text(),
       "philly.csv:2: timestamp is '2017-13-01 00:00:00', expected a time like 2024-01-31 12:00:00; "
       "correct the line or remove it");
   for (const char* time :
        {"2017-02-29 00:00:00", "2017-02-28 24:00:00", "2017-02-28 23:60:00", "2017-02-28",
         "2017-02-28 23:00:60", "2017-02-28x23:00:00", "-017-02-28 23:00:00"})
-    EXPECT_FALSE(read(std::string(time) + ",5,1,5,a\n")) << time;
-  EXPECT_TRUE(read("2016-02-29 23:59:59,5,1,5,a\n"));
-  EXPECT_EQ(read("2017-10-01 00:00:00,-5,1,5,a\n").error().message,
+    EXPECT_FALSE(read_rows_of_philly(std::string(time) + ",5,1,5,a\n")) << time;
+  EXPECT_TRUE(read_rows_of_philly("2016-02-29 23:59:59,5,1,5,a\n"));
+  EXPECT_EQ(read_rows_of_philly("2017-10-01 00:00:00,-5,1,5,a\n").error().message,
             "duration is '-5', expected seconds");
-  EXPECT_EQ(read("2017-10-01 00:00:00,5,x,5,a\n").error().message,
+  EXPECT_EQ(read_rows_of_philly("2017-10-01 00:00:00,5,x,5,a\n").error().message,
             "num_gpus is 'x', expected a whole number from 0 to 100000");
-  EXPECT_EQ(read("2017-10-01 00:00:00,5\n").error().text(),
-            "philly.csv:2: the line has 2 cells, the header 5; the line may be torn");
+  EXPECT_EQ(read_rows_of_philly("2017-10-01 00:00:00,5\n").error().text(),
+            "philly.csv:2: the line has 2 cells, the philly_header 5; the line may be torn");
   EXPECT_EQ(
       read_philly("timestamp,num_gpus\n", "philly.csv", {}).error().text(),
       "philly.csv:1: the column 'duration' is missing; philly.csv of Pollux's simulator is needed");
-  EXPECT_EQ(read("").error().message, "the trace has no job that uses a GPU");
-  EXPECT_FALSE(read("0001-10-01 00:00:00,5,1,5,a\n9999-10-01 00:00:00,5,1,5,a\n"))
+  EXPECT_EQ(read_rows_of_philly("").error().message, "the trace has no job that uses a GPU");
+  EXPECT_FALSE(read_rows_of_philly("0001-10-01 00:00:00,5,1,5,a\n9999-10-01 00:00:00,5,1,5,a\n"))
       << "eight thousand years";
 }
 

@@ -15,15 +15,15 @@
 namespace cleave {
 namespace {
 
-const std::string header = "JobID|Submit|Start|ElapsedRaw|State|AllocTRES\n";
+const std::string sacct_header = "JobID|Submit|Start|ElapsedRaw|State|AllocTRES\n";
 
-Result<Workload> read(const std::string& text) {
+Result<Workload> read_of_sacct(const std::string& text) {
   return read_sacct(text, "log.txt", {});
 }
 
 /// One finished job with these resources.
 Result<Workload> with(const std::string& resources) {
-  return read(header + "1|100|110|60|COMPLETED|" + resources + "\n");
+  return read_of_sacct(sacct_header + "1|100|110|60|COMPLETED|" + resources + "\n");
 }
 
 std::map<std::string, std::size_t> left_out(const Workload& workload) {
@@ -33,22 +33,22 @@ std::map<std::string, std::size_t> left_out(const Workload& workload) {
 }
 
 TEST(Sacct, CountsJobsNotStepsAndReportsOmissions) {
-  const auto workload = read(header +
-                             "7|1000|1010|60|COMPLETED|cpu=4,gres/gpu=1,mem=8G\n"
-                             "7.batch|1000|1010|60|COMPLETED|cpu=4,gres/gpu=1,mem=8G\n"
-                             "7.extern|1000|1010|60|COMPLETED|cpu=4,gres/gpu=1,mem=8G\n"
-                             "8_3|900|1010|30|FAILED|cpu=4,gres/gpu=1,mem=8G\n"
-                             "8_4|901|1010|30|CANCELLED by 1000|cpu=4,gres/gpu=1,mem=8G\n"
-                             "8_5|902|1010|30|NODE_FAIL|gres/gpu=1\n"
-                             "8_[6-9]|902|Unknown|0|PENDING|\n"
-                             "9|903|None|0|CANCELLED by 1000|\n"
-                             "10|904|1010|30|RUNNING|gres/gpu=1\n"
-                             "11|905|1010|30|COMPLETED|gres/gpu=2\n"
-                             "12|906|1010|30|COMPLETED|gres/gpu:a100=1,gres/gpu:v100=1\n"
-                             "13|907|1010|30|COMPLETED|gres/gpu:a100_3g.39gb=1\n"
-                             "14|908|1010|0|FAILED|gres/gpu=1\n"
-                             "7|2000|2010|60|COMPLETED|cpu=4,gres/gpu=1,mem=8G\n"
-                             "15|800|1010|30|COMPLETED|billing=4,cpu=4,mem=8G,node=1\n");
+  const auto workload = read_of_sacct(sacct_header +
+                                      "7|1000|1010|60|COMPLETED|cpu=4,gres/gpu=1,mem=8G\n"
+                                      "7.batch|1000|1010|60|COMPLETED|cpu=4,gres/gpu=1,mem=8G\n"
+                                      "7.extern|1000|1010|60|COMPLETED|cpu=4,gres/gpu=1,mem=8G\n"
+                                      "8_3|900|1010|30|FAILED|cpu=4,gres/gpu=1,mem=8G\n"
+                                      "8_4|901|1010|30|CANCELLED by 1000|cpu=4,gres/gpu=1,mem=8G\n"
+                                      "8_5|902|1010|30|NODE_FAIL|gres/gpu=1\n"
+                                      "8_[6-9]|902|Unknown|0|PENDING|\n"
+                                      "9|903|None|0|CANCELLED by 1000|\n"
+                                      "10|904|1010|30|RUNNING|gres/gpu=1\n"
+                                      "11|905|1010|30|COMPLETED|gres/gpu=2\n"
+                                      "12|906|1010|30|COMPLETED|gres/gpu:a100=1,gres/gpu:v100=1\n"
+                                      "13|907|1010|30|COMPLETED|gres/gpu:a100_3g.39gb=1\n"
+                                      "14|908|1010|0|FAILED|gres/gpu=1\n"
+                                      "7|2000|2010|60|COMPLETED|cpu=4,gres/gpu=1,mem=8G\n"
+                                      "15|800|1010|30|COMPLETED|billing=4,cpu=4,mem=8G,node=1\n");
   ASSERT_TRUE(workload) << workload.error().text();
   EXPECT_EQ(workload->read, 12U);
   ASSERT_EQ(workload->jobs.size(), 6U);
@@ -127,9 +127,9 @@ TEST(Sacct, JobsMayHaveSeveralGpusOrInstances) {
 }
 
 TEST(Sacct, HoursOfJobsThatStillRunAreCounted) {
-  const auto workload =
-      read(header + "1|0|0|3600|RUNNING|gres/gpu=2\n" + "2|0|0|7200|COMPLETED|gres/gpu:1g.5gb=3\n" +
-           "3|0|Unknown|0|PENDING|gres/gpu=5\n");
+  const auto workload = read_of_sacct(sacct_header + "1|0|0|3600|RUNNING|gres/gpu=2\n" +
+                                      "2|0|0|7200|COMPLETED|gres/gpu:1g.5gb=3\n" +
+                                      "3|0|Unknown|0|PENDING|gres/gpu=5\n");
   ASSERT_TRUE(workload) << workload.error().text();
   EXPECT_NEAR(workload->gpu_hours_read, 8, 1e-9);
   ASSERT_EQ(workload->left_out.size(), 2U);
@@ -217,9 +217,9 @@ TEST(Sacct, OtherColumnsMayNameTheApplication) {
 
 TEST(Sacct, TakesTimeFromTheColumnsThatExist) {
   const auto duration = [](const std::string& columns, const std::string& cells) {
-    const auto workload =
-        read("AllocTRES|State|JobIDRaw|Submit|Start|" + columns +
-             "\ngres/gpu=1|COMPLETED|5|2024-02-28T23:00:00|2024-02-28T23:00:00|" + cells + "\n");
+    const auto workload = read_of_sacct(
+        "AllocTRES|State|JobIDRaw|Submit|Start|" + columns +
+        "\ngres/gpu=1|COMPLETED|5|2024-02-28T23:00:00|2024-02-28T23:00:00|" + cells + "\n");
     EXPECT_TRUE(workload) << workload.error().text();
     return workload && !workload->jobs.empty() ? in_seconds(workload->jobs[0].duration) : -1;
   };
@@ -232,7 +232,7 @@ TEST(Sacct, TakesTimeFromTheColumnsThatExist) {
 }
 
 TEST(Sacct, KnowsFromTheRequestThatAJobWantedNoGpu) {
-  const auto workload = read(
+  const auto workload = read_of_sacct(
       "JobID|Submit|Start|ElapsedRaw|State|AllocTRES|ReqTRES\n"
       "1|0|Unknown|0|PENDING||cpu=1,mem=1G\n"
       "2|0|Unknown|0|PENDING||cpu=1,gres/gpu=1,mem=1G\n");
@@ -242,7 +242,7 @@ TEST(Sacct, KnowsFromTheRequestThatAJobWantedNoGpu) {
 }
 
 TEST(Sacct, NamesTheLineThatIsWrong) {
-  EXPECT_EQ(read("").error().text(),
+  EXPECT_EQ(read_of_sacct("").error().text(),
             "log.txt: the file is empty; ask for them: sacct -a -X -P -o "
             "JobID,Submit,Start,End,ElapsedRaw,State,AllocTRES");
   const std::pair<const char*, const char*> headers[] = {
@@ -253,28 +253,30 @@ TEST(Sacct, NamesTheLineThatIsWrong) {
       {"JobID|Submit|Start|End|State", "AllocTRES"},
       {"JobID|Submit|Start|State|AllocTRES", "ElapsedRaw"}};
   for (const auto& [columns, missing] : headers) {
-    const auto error = read(columns).error();
+    const auto error = read_of_sacct(columns).error();
     EXPECT_EQ(error.place, "log.txt:1");
     EXPECT_EQ(error.message, std::string("the column ") + missing + " is missing");
     EXPECT_FALSE(error.remedy.empty());
   }
-  EXPECT_EQ(read(header + "1|2|3\n").error().text(),
-            "log.txt:2: the line has 3 cells, the header 6; the line may be torn, or a cell such "
-            "as JobName "
-            "has a '|' in it: leave that column out");
-  EXPECT_EQ(read(header + "1|then|1010|60|COMPLETED|gres/gpu=1\n").error().text(),
+  EXPECT_EQ(
+      read_of_sacct(sacct_header + "1|2|3\n").error().text(),
+      "log.txt:2: the line has 3 cells, the sacct_header 6; the line may be torn, or a cell such "
+      "as JobName "
+      "has a '|' in it: leave that column out");
+  EXPECT_EQ(read_of_sacct(sacct_header + "1|then|1010|60|COMPLETED|gres/gpu=1\n").error().text(),
             "log.txt:2: Submit is 'then', expected a time like 2024-01-31T12:00:00 or seconds "
             "since 1970; "
             "correct the line or remove it");
-  EXPECT_EQ(read(header + "1|Unknown|1010|60|COMPLETED|gres/gpu=1\n").error().message,
-            "Submit is 'Unknown', expected a time like 2024-01-31T12:00:00 or seconds since 1970");
-  EXPECT_EQ(read(header + "1|1000|-5|60|COMPLETED|gres/gpu=1\n").error().message,
+  EXPECT_EQ(
+      read_of_sacct(sacct_header + "1|Unknown|1010|60|COMPLETED|gres/gpu=1\n").error().message,
+      "Submit is 'Unknown', expected a time like 2024-01-31T12:00:00 or seconds since 1970");
+  EXPECT_EQ(read_of_sacct(sacct_header + "1|1000|-5|60|COMPLETED|gres/gpu=1\n").error().message,
             "Start is '-5', expected a time like 2024-01-31T12:00:00 or seconds since 1970");
-  EXPECT_EQ(read(header + "1|1000|1010|x|COMPLETED|gres/gpu=1\n").error().message,
+  EXPECT_EQ(read_of_sacct(sacct_header + "1|1000|1010|x|COMPLETED|gres/gpu=1\n").error().message,
             "ElapsedRaw is 'x', expected seconds");
-  EXPECT_EQ(read(header + "1|1000|1010|60|done|gres/gpu=1\n").error().message,
+  EXPECT_EQ(read_of_sacct(sacct_header + "1|1000|1010|60|done|gres/gpu=1\n").error().message,
             "State is 'done', expected a word such as COMPLETED");
-  EXPECT_EQ(read(header + "|1000|1010|60|COMPLETED|gres/gpu=1\n").error().message,
+  EXPECT_EQ(read_of_sacct(sacct_header + "|1000|1010|60|COMPLETED|gres/gpu=1\n").error().message,
             "the job has no JobID, or one with control characters");
   EXPECT_EQ(with("gres/gpu").error().message, "AllocTRES has 'gres/gpu', expected NAME=NUMBER");
   EXPECT_EQ(with("gres/gpu=x").error().message,
@@ -289,13 +291,14 @@ TEST(Sacct, NamesTheLineThatIsWrong) {
             "AccountingStorageTRES in slurm.conf tracks them");
   const std::string clocks = "JobID|Submit|Start|End|State|AllocTRES\n";
   EXPECT_EQ(
-      read(clocks + "1|1000|1010|900|COMPLETED|gres/gpu=1\n").error().text(),
+      read_of_sacct(clocks + "1|1000|1010|900|COMPLETED|gres/gpu=1\n").error().text(),
       "log.txt:2: the job ends before it starts; clocks may have been put back; ask sacct for "
       "ElapsedRaw as well");
   const std::string elapsed = "JobID|Submit|Start|Elapsed|State|AllocTRES\n";
   for (const char* wrong : {"5", "1:2:3:4", "x-00:00:01", "-1:00", "999999-00:00:01", ""})
-    EXPECT_EQ(read(elapsed + "1|1000|1010|" + wrong + "|COMPLETED|gres/gpu=1\n").error().message,
-              std::string("Elapsed is '") + wrong + "', expected [days-]hours:minutes:seconds");
+    EXPECT_EQ(
+        read_of_sacct(elapsed + "1|1000|1010|" + wrong + "|COMPLETED|gres/gpu=1\n").error().message,
+        std::string("Elapsed is '") + wrong + "', expected [days-]hours:minutes:seconds");
 }
 
 TEST(Sacct, BadLinesMayBePassedOver) {

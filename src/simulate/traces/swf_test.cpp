@@ -21,23 +21,23 @@ std::string line(int number, int submit, const std::string& run, int allocated, 
          std::to_string(status) + " 1 1 1 1 1 -1 -1\n";
 }
 
-Result<Workload> read(const std::string& text, std::int64_t processors_per_gpu = 1) {
+Result<Workload> read_of_swf(const std::string& text, std::int64_t processors_per_gpu = 1) {
   TraceOptions options;
   options.processors_per_gpu = processors_per_gpu;
   return read_swf("; Version: 2.2\n;\n" + text, "log.swf", options);
 }
 
 TEST(Swf, SortsCountsAndLeavesOut) {
-  const auto workload = read(line(1, 500, "60.5", 1, 9, 1) +     // allocated counts
-                                 line(2, 100, "30", -1, 4, 0) +  // else requested
-                                 line(3, 110, "-1", 2, 2, 5) +   // never started
-                                 line(4, 120, "0", 2, 2, 1) +    // no run time
-                                 line(5, 130, "9", -1, -1, 1) +  // processors unknown
-                                 line(6, 140, "9", 8, 8, 1) +    // several GPUs
-                                 line(7, 150, "9", 7, 7, 5) +    // cancelled while it ran
-                                 line(1, 500, "20", 1, 1, 2) +   // parts of job 1
-                                 line(1, 600, "40.5", 1, 1, 3) + "\n",
-                             7);
+  const auto workload = read_of_swf(line(1, 500, "60.5", 1, 9, 1) +     // allocated counts
+                                        line(2, 100, "30", -1, 4, 0) +  // else requested
+                                        line(3, 110, "-1", 2, 2, 5) +   // never started
+                                        line(4, 120, "0", 2, 2, 1) +    // no run time
+                                        line(5, 130, "9", -1, -1, 1) +  // processors unknown
+                                        line(6, 140, "9", 8, 8, 1) +    // several GPUs
+                                        line(7, 150, "9", 7, 7, 5) +    // cancelled while it ran
+                                        line(1, 500, "20", 1, 1, 2) +   // parts of job 1
+                                        line(1, 600, "40.5", 1, 1, 3) + "\n",
+                                    7);
   ASSERT_TRUE(workload) << workload.error().text();
   EXPECT_EQ(workload->read, 9U);
   ASSERT_EQ(workload->jobs.size(), 4U);
@@ -65,12 +65,12 @@ TEST(Swf, SeventhsOfAGpuBecomeSlicesOfIt) {
   for (const Profile& profile : a100.profiles) profiles.push_back(&profile);
   const std::map<int, int> slices = {{1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 7}, {6, 7}, {7, 7}};
   for (const auto& [processors, compute] : slices) {
-    const auto workload = read(line(1, 0, "5", processors, processors, 1), 7);
+    const auto workload = read_of_swf(line(1, 0, "5", processors, processors, 1), 7);
     ASSERT_TRUE(workload);
     const auto share = std::get<ByShare>(workload->requests[workload->jobs[0].request].wanted);
     EXPECT_EQ(profile_of_share(a100, profiles, share)->compute.value, compute) << processors;
   }
-  const auto tiny = read(line(1, 0, "5", 1, 1, 1), 5000);
+  const auto tiny = read_of_swf(line(1, 0, "5", 1, 1, 1), 5000);
   EXPECT_EQ(std::get<ByShare>(tiny->requests[0].wanted).thousandths, 1);
 }
 
@@ -100,29 +100,29 @@ TEST(Swf, AProgramIsAnApplication) {
 }
 
 TEST(Swf, NamesTheLineThatIsWrong) {
-  EXPECT_EQ(read("1 2 3\n").error().text(),
+  EXPECT_EQ(read_of_swf("1 2 3\n").error().text(),
             "log.swf:3: the line has 3 fields, the format 18; the line may be torn");
-  EXPECT_EQ(read(line(1, 0, "x", 1, 1, 1)).error().text(),
+  EXPECT_EQ(read_of_swf(line(1, 0, "x", 1, 1, 1)).error().text(),
             "log.swf:3: field 4 is 'x', expected a number; correct the line or remove it");
-  EXPECT_EQ(read(line(1, -1, "5", 1, 1, 1)).error().message,
+  EXPECT_EQ(read_of_swf(line(1, -1, "5", 1, 1, 1)).error().message,
             "submit time (field 2) is '-1', expected seconds from the start of the trace");
-  EXPECT_EQ(read(line(-1, 0, "5", 1, 1, 1)).error().message,
+  EXPECT_EQ(read_of_swf(line(-1, 0, "5", 1, 1, 1)).error().message,
             "job number (field 1) is '-1', expected a whole number from 0 to 9223372036854775807");
-  EXPECT_EQ(read(line(1, 0, "1e300", 1, 1, 1)).error().message,
+  EXPECT_EQ(read_of_swf(line(1, 0, "1e300", 1, 1, 1)).error().message,
             "run time (field 4) is '1e300', expected seconds");
   EXPECT_EQ(
-      read(line(1, 0, "5", -2, 1, 1)).error().message,
+      read_of_swf(line(1, 0, "5", -2, 1, 1)).error().message,
       "allocated processors (field 5) is '-2', expected a whole number from -1 to 1000000000");
   EXPECT_EQ(
-      read(line(1, 0, "5", 1, -2, 1)).error().message,
+      read_of_swf(line(1, 0, "5", 1, -2, 1)).error().message,
       "requested processors (field 8) is '-2', expected a whole number from -1 to 1000000000");
-  EXPECT_EQ(read(line(1, 0, "5", 1, 1, 6)).error().message,
+  EXPECT_EQ(read_of_swf(line(1, 0, "5", 1, 1, 6)).error().message,
             "status (field 11) is '6', expected a whole number from -1 to 5");
-  EXPECT_EQ(read(line(1, 0, "5", 1, 1, 1) + line(1, 0, "5", 1, 1, 1)).error().text(),
+  EXPECT_EQ(read_of_swf(line(1, 0, "5", 1, 1, 1) + line(1, 0, "5", 1, 1, 1)).error().text(),
             "log.swf:4: there are two jobs numbered 1; remove one of the two");
-  EXPECT_EQ(read("\xff\n").error().text(),
+  EXPECT_EQ(read_of_swf("\xff\n").error().text(),
             "log.swf:3: the line is not UTF-8 text; convert the file to UTF-8");
-  EXPECT_EQ(read("").error().text(), "log.swf: the trace has no jobs");
+  EXPECT_EQ(read_of_swf("").error().text(), "log.swf: the trace has no jobs");
 }
 
 TEST(Swf, ReadsTheExample) {
@@ -136,7 +136,8 @@ TEST(Swf, ReadsTheExample) {
 }
 
 TEST(Swf, MoreGpusThanAJobMayHaveAreLeftOut) {
-  const auto workload = read(line(1, 0, "5", 100'000, 1, 1) + line(2, 0, "5", 1'000'000'000, 1, 1));
+  const auto workload =
+      read_of_swf(line(1, 0, "5", 100'000, 1, 1) + line(2, 0, "5", 1'000'000'000, 1, 1));
   ASSERT_TRUE(workload) << workload.error().text();
   ASSERT_EQ(workload->jobs.size(), 1U);
   EXPECT_EQ(workload->requests[0].places, 100'000U);
