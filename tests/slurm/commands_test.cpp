@@ -101,6 +101,9 @@ TEST_F(SlurmCommands, AJobWithoutItsPrologWaitsAgain) {
   shell("mkdir " + scratch.path("notes") + "; echo devices MIG-1 > " + scratch.path("notes/n1.5"));
   EXPECT_EQ(begun("5").out, "export CUDA_VISIBLE_DEVICES=MIG-1\n");
   EXPECT_EQ(shell("wc -l < " + scratch.path("asked")).out, "1\n");
+  shell("echo refused no room > " + scratch.path("notes/n1.5"));
+  EXPECT_EQ(begun("5").exit_code, 124);
+  EXPECT_EQ(shell("wc -l < " + scratch.path("asked")).out, "2\n") << "put back once more";
 }
 
 TEST_F(SlurmCommands, ALoopNeedsALease) {

@@ -88,9 +88,11 @@ def check(cluster, jobs, double, away):
           "starts that slurmctld forgot %d begun without an instance %s" % (
               len(jobs), lost, again, double, both, drained,
               sum(len(those) > 1 for those in runs.values()), len(starts), bare), flush=True)
-    for job in again:
+    for job in again + [job for job, _ in lost]:
         print("job %d: %s" % (job, "; ".join(
             "%s from %.1f to %s" % (run.node, run.begin, run.end) for run in runs[job])))
+        print(cluster.run(["sacct", "-n", "-D", "-P", "-j", str(job), "-o",
+                           "JobID,State,ExitCode,Submit,Start,End,NodeList"]).stdout, flush=True)
     assert not (lost or again or double or both or drained or bare), cluster.run(
         ["sinfo", "-h", "-N", "-o", "%n %t %E"]).stdout
 

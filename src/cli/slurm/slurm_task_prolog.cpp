@@ -12,16 +12,27 @@ namespace cleave::cli {
 namespace {
 
 constexpr std::chrono::seconds minute{60};
+constexpr std::int64_t most_put_back = 5;  // then its node has no instances for anybody
 
 /// After a run that slurmctld has forgotten, slurmd takes the prolog of the next one for done, and
-/// runs none. Such a job waits again and has its prolog then; what cannot wait again ends.
+/// runs none.
 HookNote without_prolog(const HookJob& hook) {
   const auto job = look_up_patiently(hook.number, minute);
   if (job && claim_order_of(*job, hook).asks.empty()) return {};
-  if (!job) return {{}, job.error().text()};
-  if (job->requeueable && is_batch(hook.number) && put_back(hook.number))
-    std::this_thread::sleep_for(minute);  // slurmd ends it long before
-  return {{}, "slurmd began this job without its prolog, and so without its instances"};
+  return {{},
+          job ? "slurmd began this job without its prolog, and so without its instances"
+              : comment_text(job.error().text())};
+}
+
+/// The prolog may have found it waiting already, where slurmctld had forgotten this start, and
+/// slurmctld learn of it later: so it is put back here too, and slurmd ends it. What cannot wait
+/// again ends at once.
+void wait_for_the_end(const HookJob& hook) {
+  const auto job = look_up_patiently(hook.number, minute);
+  if (job && job->restarts > most_put_back) return;
+  for (int attempt = 0; attempt < 3; ++attempt)
+    if (job && job->requeueable && is_batch(hook.number) && put_back(hook.number))
+      std::this_thread::sleep_for(minute);
 }
 
 /// A task without its instance must not run beside others on a GPU that it happens to see.
@@ -30,6 +41,7 @@ Result<int> tell(const HookOptions& given) {
   if (!hook) return never_failing("task-prolog", std::unexpected(hook.error()));
   const auto left = read_note(on_node(given, hook->node), *hook);
   const HookNote note = left ? *left : without_prolog(*hook);
+  if (!note.refused.empty()) wait_for_the_end(*hook);
   fmt::print("{}", task_prolog_text(note));
   return note.refused.empty() ? 0 : 1;
 }
