@@ -106,14 +106,16 @@ class Builder final : public nlohmann::json_sax<Json> {
     key_ = std::move(name);
     return !repeated;
   }
-  /// A second pass finds the same error and its position.
-  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) override {
+  bool parse_error(std::size_t byte, const std::string&,
+                   const nlohmann::detail::exception& error) override {
+    if (dynamic_cast<const Json::parse_error*>(&error) != nullptr) broken = byte;
     return false;
   }
 
   Json document;
   std::optional<std::string> repeated;
   bool too_deep = false;
+  std::optional<std::size_t> broken;  // the byte at which the text is no JSON, from one
 
  private:
   bool put(Json value) {
@@ -189,26 +191,22 @@ Result<Json> parse(std::string_view text, const std::string& place, bool one_lin
                 fmt::format("{}: {}", place, line_and_column(text, zero + 1, one_line)),
                 "here is a byte of zero, which no text has", "is it the right file?");
   Builder builder;
-  try {
-    if (Json::sax_parse(text, &builder)) return std::move(builder.document);
-    if (builder.too_deep)
-      return fail(ErrorKind::bad_input, place,
-                  fmt::format("nested more than {} levels deep", deepest));
-    if (builder.repeated)
-      return fail(ErrorKind::bad_input, place,
-                  fmt::format("the key '{}' occurs twice in one object", shown(*builder.repeated)),
-                  "keep one of the two");
-    return Json::parse(text);
-  } catch (const Json::parse_error& broken) {
-    if (trimmed(text).empty())
-      return fail(ErrorKind::bad_input, place, "the JSON text is empty", "is it the right file?");
-    BrokenText why = broken_text(text, broken.byte);
-    return fail(ErrorKind::bad_input,
-                fmt::format("{}: {}", place, line_and_column(text, broken.byte, one_line)),
-                std::move(why.message), std::move(why.remedy));
-  } catch (const Json::exception&) {
+  if (Json::sax_parse(text, &builder)) return std::move(builder.document);
+  if (builder.too_deep)
+    return fail(ErrorKind::bad_input, place,
+                fmt::format("nested more than {} levels deep", deepest));
+  if (builder.repeated)
+    return fail(ErrorKind::bad_input, place,
+                fmt::format("the key '{}' occurs twice in one object", shown(*builder.repeated)),
+                "keep one of the two");
+  if (!builder.broken)
     return fail(ErrorKind::bad_input, place, "a number in the JSON text is too large");
-  }
+  if (trimmed(text).empty())
+    return fail(ErrorKind::bad_input, place, "the JSON text is empty", "is it the right file?");
+  BrokenText why = broken_text(text, *builder.broken);
+  return fail(ErrorKind::bad_input,
+              fmt::format("{}: {}", place, line_and_column(text, *builder.broken, one_line)),
+              std::move(why.message), std::move(why.remedy));
 }
 
 }  // namespace
