@@ -96,8 +96,7 @@ TEST(Miso, NamesTheLineThatIsWrong) {
   EXPECT_EQ(read_rows_of_miso("0,gnn,64,0,10\n").error().message, "runtime_on_full_gpu_s is 0");
   EXPECT_EQ(read_rows_of_miso("0,gnn,64,60,0\n").error().message,
             "iterations is '0', expected a whole number from 1 to 1000000000000");
-  EXPECT_EQ(read_rows_of_miso("0,gnn,64\n").error().message,
-            "the line has 3 cells, the miso_header 5");
+  EXPECT_EQ(read_rows_of_miso("0,gnn,64\n").error().message, "the line has 3 cells, the header 5");
   EXPECT_EQ(read_rows_of_miso("").error().message, "the trace has no jobs");
   EXPECT_EQ(
       read_miso("job,model\n", "jobs.csv", {}).error().text(),

@@ -105,7 +105,7 @@ TEST(Philly, NamesTheLineThatIsWrong) {
   EXPECT_EQ(read_rows_of_philly("2017-10-01 00:00:00,5,x,5,a\n").error().message,
             "num_gpus is 'x', expected a whole number from 0 to 100000");
   EXPECT_EQ(read_rows_of_philly("2017-10-01 00:00:00,5\n").error().text(),
-            "philly.csv:2: the line has 2 cells, the philly_header 5; the line may be torn");
+            "philly.csv:2: the line has 2 cells, the header 5; the line may be torn");
   EXPECT_EQ(
       read_philly("timestamp,num_gpus\n", "philly.csv", {}).error().text(),
       "philly.csv:1: the column 'duration' is missing; philly.csv of Pollux's simulator is needed");

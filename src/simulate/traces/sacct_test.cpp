@@ -258,11 +258,10 @@ TEST(Sacct, NamesTheLineThatIsWrong) {
     EXPECT_EQ(error.message, std::string("the column ") + missing + " is missing");
     EXPECT_FALSE(error.remedy.empty());
   }
-  EXPECT_EQ(
-      read_of_sacct(sacct_header + "1|2|3\n").error().text(),
-      "log.txt:2: the line has 3 cells, the sacct_header 6; the line may be torn, or a cell such "
-      "as JobName "
-      "has a '|' in it: leave that column out");
+  EXPECT_EQ(read_of_sacct(sacct_header + "1|2|3\n").error().text(),
+            "log.txt:2: the line has 3 cells, the header 6; the line may be torn, or a cell such "
+            "as JobName "
+            "has a '|' in it: leave that column out");
   EXPECT_EQ(read_of_sacct(sacct_header + "1|then|1010|60|COMPLETED|gres/gpu=1\n").error().text(),
             "log.txt:2: Submit is 'then', expected a time like 2024-01-31T12:00:00 or seconds "
             "since 1970; "
