@@ -26,6 +26,13 @@ std::optional<std::int64_t> status_of(std::string_view text) {
   return (*code & 0xff) << 8 | (*signal & 0x7f);
 }
 
+/// "COMPLETED", "CANCELLED by 1000".
+bool is_for_good(std::string_view state) {
+  constexpr std::string_view states[] = {"COMPLETED", "FAILED",        "CANCELLED",
+                                         "TIMEOUT",   "OUT_OF_MEMORY", "DEADLINE"};
+  return std::ranges::find(states, state.substr(0, state.find(' '))) != std::end(states);
+}
+
 }  // namespace
 
 std::vector<const SlurmJob*> may_have_ended(const SlurmSight& sight, Instant now) {
@@ -41,7 +48,7 @@ std::vector<AccountedEnd> parse_ends(std::string_view text) {
   std::vector<AccountedEnd> ends;
   for (const std::string_view line : split(text, '\n')) {
     const auto fields = split(line, '|');
-    if (fields.size() != 4) continue;
+    if (fields.size() != 5 || !is_for_good(fields[4])) continue;
     const auto job = parse_integer(fields[0]);
     const auto started = time_of(fields[1]), ended = time_of(fields[2]);
     const auto status = status_of(fields[3]);

@@ -20,8 +20,10 @@ struct AccountedEnd {
 
 /// The word behind `sacct -a -X -D -P -n -o`, for what parse_ends reads; times as
 /// SLURM_TIME_FORMAT=%s has them.
-inline constexpr std::string_view sacct_end_columns = "JobIDRaw,Start,End,ExitCode";
-/// Runs that have ended; lines that cannot be read are passed over.
+inline constexpr std::string_view sacct_end_columns = "JobIDRaw,Start,End,ExitCode,State";
+/// Runs by which their job has ended, and not those after which it waits again ("REQUEUED",
+/// "NODE_FAIL"): that a killed slurmctld has forgotten, too. Lines that cannot be read are passed
+/// over.
 [[nodiscard]] std::vector<AccountedEnd> parse_ends(std::string_view text);
 
 /// Of these jobs, those whose present run has ended.
