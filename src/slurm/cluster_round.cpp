@@ -160,6 +160,12 @@ std::optional<std::vector<PlacedInstance>> Round::places_of(const SlurmJob& job,
   return places;
 }
 
+/// Its time to begin is that of the release, by slurmctld's clock, and not two minutes later.
+bool was_released_to(const SlurmJob& job, const PlaceMark& mark) {
+  constexpr Duration clocks = std::chrono::seconds(30);
+  return job.starts && *job.starts - mark.released < clocks;
+}
+
 RoundJob round_job(const SlurmJob& job, std::vector<PlacedInstance> at) {
   const auto asked = std::ranges::find_if(job.asks, [](const auto& ask) { return ask.second > 0; });
   const std::string profile = asked == job.asks.end() ? std::string() : asked->first;
@@ -206,11 +212,17 @@ void Round::sort_out(const std::vector<SlurmJob>& jobs) {
       continue;
     }
     const auto mark = parse_mark(job->comment);
+    if (rests(*job, now_) && !(mark && was_released_to(*job, *mark))) {
+      if (!mark) continue;
+      gate(*job, "it was put back in the queue");
+      round_.gated.back().rests = true;
+      continue;
+    }
     if (!mark) {
       // Until its own time to begin it is no matter of ours; nor is one that waits for others.
-      if (waits_after_restart(*job, now_))
+      if (restarts_at_once(*job, now_))
         gate(*job, "it was put back in the queue");
-      else if (job->reason != "BeginTime" && job->reason != "Dependency")
+      else if ((job->reason != "BeginTime" || job->starts <= now_) && job->reason != "Dependency")
         gate(*job, "it came without the gate");
       continue;
     }

@@ -25,7 +25,8 @@
 // released can start, and the law of counts (slurm/count_law.hpp) holds by the places themselves.
 //
 // A job goes behind the gate again where it was released and did not start in time, where its place
-// is gone, or where it waits without gate and place. slurmctld that begins again knows the counts
+// is gone, or where it waits without gate and place; one that was put back in the queue rests
+// before (slurm/node_view.hpp). slurmctld that begins again knows the counts
 // of the files only; a released job finds none on its node then, and Slurm holds it
 // ("BadConstraints").
 //
@@ -68,7 +69,8 @@ struct GatedJob {
   std::string nodes;    // that its user had asked for; empty: none
   std::string comment;  // without the mark
   std::string why;
-  bool held = false;  // by Slurm, which gave it priority 0
+  bool held = false;   // by Slurm, which gave it priority 0
+  bool rests = false;  // its time to begin stays, and it goes behind the gate then
 };
 
 /// What one round comes to, to be done in this order.

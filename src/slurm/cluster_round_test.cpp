@@ -102,6 +102,27 @@ TEST(ClusterRound, WhatCameWithoutTheGateGetsIt) {
   EXPECT_EQ(slurm.find(job)->starts, slurm_gate);
 }
 
+/// Its mark is of no use any more, and its node would not take it, or not run its prolog.
+TEST(ClusterRound, OneThatWasPutBackRestsFirst) {
+  for (const auto& [times, seconds] : {std::pair{1, 5}, {2, 5}, {3, 121}}) {
+    SlurmDouble slurm({1, 1, "A100-40GB", 64}, 1);
+    const auto job = slurm.submit({{"7g.40gb", 1}}, true);
+    run_cluster(slurm);
+    slurm.schedule();
+    slurm.prolog();
+    ASSERT_EQ(slurm.find(job)->state, SlurmJobState::running);
+    slurm.world().jobs[0].restarts = times - 1;
+    ASSERT_TRUE(slurm.requeue(job));
+    run_cluster(slurm);
+    EXPECT_EQ(slurm.find(job)->starts, begin + std::chrono::seconds(121));
+    EXPECT_TRUE(slurm.find(job)->wanted_nodes.empty() && slurm.find(job)->comment.empty());
+    int second = 0;
+    while (second < 200 && slurm.find(job)->comment.empty())
+      run_cluster(slurm, begin + std::chrono::seconds(++second));
+    EXPECT_NEAR(second, seconds, 2) << times;
+  }
+}
+
 /// Each round is decided by an engine that has seen nothing before, so that what it keeps for a job
 /// must follow from what is there.
 TEST(ClusterRound, SmallJobsDoNotKeepALargeOneWaitingForEver) {

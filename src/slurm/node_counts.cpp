@@ -228,7 +228,7 @@ CountRound count_round(const std::vector<NodeView>& views,
   std::map<Ask, std::size_t> first;  // node that may have room
   std::set<Ask> none;                // has any
   for (const SlurmJob* job : waiting) {
-    if (waits_after_restart(*job, now)) round.hurried.push_back(job->number);
+    if (restarts_at_once(*job, now)) round.hurried.push_back(job->number);
     const Ask ask = ask_of(*job);
     if (none.contains(ask) || promise(*job, nodes, first[ask])) continue;
     none.insert(ask);

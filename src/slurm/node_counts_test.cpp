@@ -190,6 +190,22 @@ TEST(NodeCounts, AJobThatWasPutBackNeedNotWaitForThat) {
   EXPECT_EQ(slurm.find(job)->starts, later);
 }
 
+/// Its node may take the prolog for done until then, and it would be put back for ever.
+TEST(NodeCounts, AJobThatWasPutBackThriceTakesItsTwoMinutes) {
+  SlurmDouble slurm({1, 1, "A100-40GB", 64}, 1);
+  slurm.at(Instant{});
+  const auto job = slurm.submit({{"7g.40gb", 1}}, false);
+  slurm.world().jobs[0].restarts = 2;
+  ASSERT_TRUE(slurm.requeue(job));
+  for (int second = 0; second <= 120; ++second) {
+    const Instant now{std::chrono::seconds(second)};
+    ControllerMemory memory;
+    const auto round = run_round(slurm, {}, memory, now, always_may);
+    ASSERT_TRUE(round);
+    EXPECT_TRUE(round->counts.hurried.empty()) << second;
+  }
+}
+
 TEST(NodeCounts, OneThatKeepsStillIsNotUpdated) {
   SlurmDouble slurm({3, 4, "A100-40GB", 64}, 5);
   for (int i = 0; i < 8; ++i) slurm.submit({{"2g.10gb", 1}}, false);

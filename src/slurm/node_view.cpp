@@ -34,6 +34,19 @@ GresCounts NodeView::counted() const {
 
 namespace {
 
+constexpr std::int64_t most_quick_restarts = 2;
+/// Until its time to begin, of Slurm's two minutes: just put back, and five seconds later.
+constexpr Duration put_back_now = std::chrono::seconds(123),
+                   after_its_end = std::chrono::seconds(116);
+
+/// Slurm says "BeginTime" at the next look of its scheduler only. Of a job that waits for room the
+/// time is when backfill expects it to begin.
+bool waits_after_restart(const SlurmJob& job, Instant now) {
+  return job.state == SlurmJobState::pending && job.restarts > 0 && sum_of(job.asks) > 0 &&
+         job.starts && *job.starts > now && *job.starts - now < put_back_now &&
+         job.reason != "Resources" && job.reason != "Priority";
+}
+
 void add(const GresCounts& more, GresCounts& counts) {
   for (const auto& [profile, count] : more) counts[profile] += count;
 }
@@ -77,11 +90,13 @@ std::vector<NodeView> views_of(const SlurmSight& sight) {
   return views;
 }
 
-bool waits_after_restart(const SlurmJob& job, Instant now) {
-  constexpr Duration longest = std::chrono::seconds(116);
-  return job.state == SlurmJobState::pending && job.restarts > 0 && sum_of(job.asks) > 0 &&
-         job.starts && *job.starts > now && *job.starts < now + longest &&
-         job.reason == "BeginTime";
+bool rests(const SlurmJob& job, Instant now) {
+  return waits_after_restart(job, now) &&
+         (job.restarts > most_quick_restarts || *job.starts - now >= after_its_end);
+}
+
+bool restarts_at_once(const SlurmJob& job, Instant now) {
+  return waits_after_restart(job, now) && !rests(job, now);
 }
 
 std::vector<const SlurmJob*> waiting_in_order(const std::vector<SlurmJob>& jobs) {

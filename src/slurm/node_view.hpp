@@ -69,10 +69,18 @@ struct SlurmSight {
 /// By node, in the order in which Slurm lists them.
 [[nodiscard]] std::vector<NodeView> views_of(const SlurmSight& sight);
 
-/// Whether Slurm lets a job wait for two minutes because it was put back in the queue: its user's
-/// own time to begin had come before. Not in the first five seconds: its node takes no credential
-/// of the job that is not newer than the order to end it, and Slurm calls the job failed then.
-[[nodiscard]] bool waits_after_restart(const SlurmJob& job, Instant now);
+/// Slurm lets a job that was put back in the queue wait for two minutes, where its user's own time
+/// to begin had come before. Whether it may begin earlier than that, or is to rest for now:
+///
+/// In the first five seconds its node takes no credential of the job that is not newer than the
+/// order to end it, and Slurm calls the job failed then.
+///
+/// For the two minutes slurmd remembers that the job was there. A new credential clears that away
+/// only where nothing was cleared within two seconds; otherwise slurmd takes the job's prolog for
+/// done and runs none, and the task prolog has the job put back. So one that was put back more than
+/// twice takes the two minutes, after which that cannot be.
+[[nodiscard]] bool restarts_at_once(const SlurmJob& job, Instant now);
+[[nodiscard]] bool rests(const SlurmJob& job, Instant now);
 
 /// Jobs that wait and want instances, as Slurm orders them: by priority, then by number. Held ones
 /// are not among them.

@@ -51,7 +51,7 @@ Result<void> SlurmDouble::release(const ReleasedJob& released) {
 
 Result<void> SlurmDouble::gate(const GatedJob& gated) {
   SlurmJob* const of = job(gated.job);
-  of->starts = slurm_gate;
+  if (!gated.rests) of->starts = slurm_gate;
   of->wanted_nodes = gated.nodes;
   of->comment = gated.comment;
   of->reason = "BeginTime";
