@@ -11,8 +11,9 @@ namespace cleave {
 namespace {
 
 constexpr std::string_view key_prefix = "slurm:", devices_word = "devices ",
-                           refused_word = "refused ";
+                           refused_word = "refused ", begun_word = "begun ";
 constexpr std::size_t longest_comment = 250;
+constexpr std::int64_t first_special_step = 0xfffffff0;  // such as SLURM_BATCH_SCRIPT
 
 std::string said_by(const std::function<const char*(const char*)>& variable, const char* name) {
   const char* value = variable(name);
@@ -30,6 +31,8 @@ Result<HookJob> read_hook_job(const std::function<const char*(const char* name)>
   job.number = *number;
   job.uid = parse_integer(said_by(variable, "SLURM_JOB_UID")).value_or(-1);
   job.user = said_by(variable, "SLURM_JOB_USER");
+  const auto step = parse_integer(said_by(variable, "SLURM_STEP_ID"));
+  job.is_script = !step || *step >= first_special_step;
   job.node = said_by(variable, "SLURMD_NODENAME");
   // A name with a slash would lead out of the folder of notes.
   if (job.node.empty() || job.node.find('/') != std::string::npos)
@@ -72,7 +75,12 @@ ClaimOrder claim_order_of(const SlurmJob& job, const HookJob& hook) {
 
 std::string note_text(const HookNote& note) {
   if (!note.refused.empty()) return fmt::format("{}{}\n", refused_word, comment_text(note.refused));
-  return fmt::format("{}{}\n", devices_word, note.devices);
+  std::string text = fmt::format("{}{}\n", devices_word, note.devices);
+  if (note.begun)
+    text += fmt::format("{}{}\n", begun_word,
+                        std::chrono::floor<std::chrono::seconds>(*note.begun).time_since_epoch() /
+                            std::chrono::seconds(1));
+  return text;
 }
 
 HookNote parse_note(std::string_view text) {
@@ -80,6 +88,7 @@ HookNote parse_note(std::string_view text) {
   for (const std::string_view line : split(text, '\n')) {
     if (line.starts_with(devices_word)) note.devices = line.substr(devices_word.size());
     if (line.starts_with(refused_word)) note.refused = line.substr(refused_word.size());
+    if (line.starts_with(begun_word)) note.begun = slurm_time(line.substr(begun_word.size()));
   }
   return note;
 }

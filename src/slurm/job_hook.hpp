@@ -20,6 +20,7 @@ struct HookJob {
   std::int64_t number = 0;  // of an element of an array its own
   std::int64_t uid = -1;
   std::string user, node;
+  bool is_script = false;  // of a batch job, and not a step within it; for the task prolog
   friend bool operator==(const HookJob&, const HookJob&) = default;
 };
 /// `variable` is null for what is not set.
@@ -38,8 +39,9 @@ struct HookJob {
 /// What the prolog leaves for the task prologs of every job, of those without instances too: where
 /// there is no note, slurmd began the job without its prolog.
 struct HookNote {
-  std::string devices;  // what CUDA_VISIBLE_DEVICES is to be
-  std::string refused;  // why there is none; else empty
+  std::string devices;                // what CUDA_VISIBLE_DEVICES is to be
+  std::string refused;                // why there is none; else empty
+  std::optional<Instant> begun = {};  // when the run of the job did, by Slurm
   friend bool operator==(const HookNote&, const HookNote&) = default;
 };
 [[nodiscard]] std::string note_text(const HookNote& note);

@@ -20,7 +20,12 @@ TEST(JobHook, ReadsSlurmsEnvironment) {
                          {"SLURM_JOB_USER", "alice"},
                          {"SLURMD_NODENAME", "n1"}});
   ASSERT_TRUE(job);
-  EXPECT_EQ(*job, (HookJob{12, 1000, "alice", "n1"}));
+  EXPECT_EQ(*job, (HookJob{12, 1000, "alice", "n1", true}));
+  const auto step = [](const std::string& number) {
+    return read({{"SLURM_JOB_ID", "12"}, {"SLURMD_NODENAME", "n1"}, {"SLURM_STEP_ID", number}});
+  };
+  EXPECT_FALSE(step("0")->is_script);
+  EXPECT_TRUE(step("4294967291")->is_script);
   EXPECT_FALSE(read({}));
   EXPECT_FALSE(read({{"SLURM_JOB_ID", "12"}}));
   EXPECT_FALSE(read({{"SLURM_JOB_ID", "12"}, {"SLURMD_NODENAME", "../n1"}}));
@@ -54,7 +59,8 @@ TEST(JobHook, TakesTheMarkedPlaces) {
 }
 
 TEST(JobHook, NotesGoThereAndBack) {
-  const HookNote held{"MIG-1,MIG-2", ""}, refused{"", "no room \"here\"\nat all"};
+  const HookNote held{"MIG-1,MIG-2", "", Instant(std::chrono::seconds(1764205648))},
+      refused{"", "no room \"here\"\nat all"};
   EXPECT_EQ(parse_note(note_text(held)), held);
   EXPECT_EQ(parse_note(note_text(refused)).refused, "no room  here  at all");
   EXPECT_EQ(task_prolog_text(held), "export CUDA_VISIBLE_DEVICES=MIG-1,MIG-2\n");

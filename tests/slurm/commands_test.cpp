@@ -101,9 +101,16 @@ TEST_F(SlurmCommands, AJobWithoutItsPrologWaitsAgain) {
   shell("mkdir " + scratch.path("notes") + "; echo devices MIG-1 > " + scratch.path("notes/n1.5"));
   EXPECT_EQ(begun("5").out, "export CUDA_VISIBLE_DEVICES=MIG-1\n");
   EXPECT_EQ(shell("wc -l < " + scratch.path("asked")).out, "1\n");
+  shell("echo begun 1764205648 >> " + scratch.path("notes/n1.5") + "; touch -d '1 minute ago' " +
+        scratch.path("notes/n1.5"));
+  EXPECT_EQ(begun("5").exit_code, 0) << "a slow one, of this run";
+  shell("sed -i s/5648/5640/ " + scratch.path("notes/n1.5") + "; touch -d '1 minute ago' " +
+        scratch.path("notes/n1.5"));
+  EXPECT_EQ(begun("5").exit_code, 124) << "it is of a run before this one";
+  EXPECT_EQ(shell("wc -l < " + scratch.path("asked")).out, "2\n");
   shell("echo refused no room > " + scratch.path("notes/n1.5"));
   EXPECT_EQ(begun("5").exit_code, 124);
-  EXPECT_EQ(shell("wc -l < " + scratch.path("asked")).out, "2\n") << "put back once more";
+  EXPECT_EQ(shell("wc -l < " + scratch.path("asked")).out, "3\n") << "put back once more";
 }
 
 TEST_F(SlurmCommands, ALoopNeedsALease) {

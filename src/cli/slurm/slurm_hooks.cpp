@@ -55,8 +55,8 @@ Result<std::string> ask_slurm(const std::vector<std::string>& command) {
 
 Result<SlurmJob> look_up_job(std::int64_t job) {
   const std::string mark = fmt::format("cleave-{}-{}", job, ::getpid());
-  const auto said = ask_slurm({"squeue", "-h", "-r", "-j", fmt::format("{}", job), "-t", "all",
-                               "-O", squeue_columns(mark)});
+  const auto said = ask_slurm({"env", "SLURM_TIME_FORMAT=%s", "squeue", "-h", "-r", "-j",
+                               fmt::format("{}", job), "-t", "all", "-O", squeue_columns(mark)});
   if (!said) return std::unexpected(said.error());
   const auto read = parse_squeue(*said, mark);
   if (!read) return std::unexpected(read.error());
@@ -114,6 +114,13 @@ std::optional<HookNote> read_note(const HookOptions& options, const HookJob& job
   std::stringstream text;
   text << file.rdbuf();
   return parse_note(text.str());
+}
+
+std::optional<Duration> note_age(const HookOptions& options, const HookJob& job) {
+  std::error_code failed;
+  const auto time = std::filesystem::last_write_time(note_path(options, job), failed);
+  if (failed) return std::nullopt;
+  return std::chrono::duration_cast<Duration>(std::filesystem::file_time_type::clock::now() - time);
 }
 
 void remove_note(const HookOptions& options, const HookJob& job) {

@@ -39,6 +39,8 @@ void add_hook_options(CommandLine& command, HookOptions& options);
                                       const HookNote& note);
 /// Nothing where the prolog left none.
 [[nodiscard]] std::optional<HookNote> read_note(const HookOptions& options, const HookJob& job);
+/// How long ago the prolog left it.
+[[nodiscard]] std::optional<Duration> note_age(const HookOptions& options, const HookJob& job);
 void remove_note(const HookOptions& options, const HookJob& job);
 
 /// Gives back what jobs hold that Slurm does not have on this node any more, and removes their

@@ -57,21 +57,28 @@ Result<void> begin(const HookOptions& given) {
     return std::unexpected(job.error());
   }
   const ClaimOrder order = claim_order_of(*job, *hook);
-  if (order.asks.empty()) return write_note(options, *hook, {});
+  if (order.asks.empty()) return write_note(options, *hook, {{}, {}, job->starts});
   std::optional<bool> known;
   const auto requeues = [&] {
     if (!known) known = job->requeueable && is_batch(hook->number);
     return *known;
   };
+  const auto refuse = [&](const Error& why) -> Result<void> {
+    (void)write_note(options, *hook, {{}, why.text()});
+    turn_away(*hook, requeues(), why.text());
+    return std::unexpected(why);
+  };
   auto daemon = open_daemon(options);
-  if (!daemon) return std::unexpected(daemon.error());
+  if (!daemon) return refuse(daemon.error());
   const auto claim = claim_for(*daemon, options, *hook, order, [&] {
     return seconds(requeues() ? options.batch_wait_s : options.wait_s);
   });
-  if (claim) return write_note(options, *hook, {claim->environment.visible_devices, {}});
-  (void)write_note(options, *hook, {{}, claim.error().text()});
-  turn_away(*hook, requeues(), claim.error().text());
-  return std::unexpected(claim.error());
+  if (!claim) return refuse(claim.error());
+  const auto noted =
+      write_note(options, *hook, {claim->environment.visible_devices, {}, job->starts});
+  if (noted) return {};
+  (void)release_claim(*daemon, slurm_claim_key(hook->number), {});
+  return refuse(noted.error());
 }
 
 Result<int> prolog(const HookOptions& given) {

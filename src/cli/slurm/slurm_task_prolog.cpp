@@ -12,7 +12,8 @@ namespace cleave::cli {
 namespace {
 
 constexpr std::chrono::seconds minute{60};
-constexpr std::int64_t most_put_back = 5;  // then its node has no instances for anybody
+/// Then its node has no prolog. From the third time on Slurm's two minutes pass before each.
+constexpr std::int64_t most_put_back = 10;
 
 /// After a run that slurmctld has forgotten, slurmd takes the prolog of the next one for done, and
 /// runs none.
@@ -35,11 +36,24 @@ void wait_for_the_end(const HookJob& hook) {
       std::this_thread::sleep_for(minute);
 }
 
+/// What an earlier run left whose epilog never ran, and whose instances the controller may have
+/// given back, which it does after 15 s. Only a batch job runs more than once, and its script
+/// begins right after the prolog: so slurmctld is seldom asked.
+bool is_of_an_earlier_run(const HookOptions& options, const HookJob& hook, const HookNote& note) {
+  constexpr std::chrono::seconds sure{15};
+  const auto left = note_age(options, hook);
+  if (!hook.is_script || !note.begun || !left || *left < sure) return false;
+  const auto job = look_up_patiently(hook.number, minute);
+  return !job || job->starts != note.begun;
+}
+
 /// A task without its instance must not run beside others on a GPU that it happens to see.
 Result<int> tell(const HookOptions& given) {
   const auto hook = hook_job();
   if (!hook) return never_failing("task-prolog", std::unexpected(hook.error()));
-  const auto left = read_note(on_node(given, hook->node), *hook);
+  const HookOptions options = on_node(given, hook->node);
+  auto left = read_note(options, *hook);
+  if (left && is_of_an_earlier_run(options, *hook, *left)) left.reset();
   const HookNote note = left ? *left : without_prolog(*hook);
   if (!note.refused.empty()) wait_for_the_end(*hook);
   fmt::print("{}", task_prolog_text(note));
