@@ -10,6 +10,7 @@ namespace cleave {
 namespace {
 
 constexpr Duration release_pause = std::chrono::seconds(10);
+constexpr Duration lasting = std::chrono::minutes(1);  // of a release: counts were the reason
 constexpr int most_releases = 5;
 
 bool has_enough(const SlurmNode& node, const SlurmJob& job) {
@@ -48,13 +49,15 @@ std::vector<std::int64_t> jobs_to_release(const SlurmSight& sight, std::string_v
   return jobs;
 }
 
-void let_held_wait(std::vector<SlurmJob>& jobs, HeldMemory& memory) {
+void let_held_wait(std::vector<SlurmJob>& jobs, HeldMemory& memory, Instant now) {
   constexpr auto unknown = std::numeric_limits<std::int64_t>::max();
   HeldMemory still;
   for (SlurmJob& job : jobs) {
     if (job.state != SlurmJobState::pending) continue;
     const auto released = memory.released.find(job.number);
-    if (released != memory.released.end()) still.released.insert(*released);
+    if (released != memory.released.end() &&
+        (job.priority == 0 || now - released->second.last < lasting))
+      still.released.insert(*released);
     const auto before = memory.priority.find(job.number);
     const bool ours = held_by_counts(job) &&
                       (released == memory.released.end() || released->second.times < most_releases);

@@ -32,14 +32,14 @@ struct HeldMemory {
 [[nodiscard]] bool held_by_counts(const SlurmJob& job);
 
 /// Jobs so held of which the nodes have enough by now, each at most every ten seconds. Where there
-/// are other reasons Slurm holds it once more, and after five times it is Slurm's matter alone.
-/// The caller notes in the memory which it released.
+/// are other reasons Slurm holds it once more, and after five times within a minute of each other
+/// it is Slurm's matter alone. The caller notes in the memory which it released.
 [[nodiscard]] std::vector<std::int64_t> jobs_to_release(const SlurmSight& sight,
                                                         std::string_view template_node,
                                                         const HeldMemory& memory, Instant now);
 
 /// They wait as the others do: with the priority that they had, or before all others where that is
-/// not known, until it is. Forgets jobs that wait no more.
-void let_held_wait(std::vector<SlurmJob>& jobs, HeldMemory& memory);
+/// not known, until it is. Forgets jobs that wait no more, and releases that lasted a minute.
+void let_held_wait(std::vector<SlurmJob>& jobs, HeldMemory& memory, Instant now);
 
 }  // namespace cleave

@@ -53,10 +53,24 @@ TEST(HeldJobs, AreLeftToSlurmAfterFiveTimes) {
       memory.released[job] = {now, memory.released[job].times + 1};
       ++times;
     }
-    let_held_wait(sight.jobs, memory);
+    let_held_wait(sight.jobs, memory, now);
     EXPECT_EQ(sight.jobs[0].priority > 0, times < 5) << "nothing is kept for it any more";
   }
   EXPECT_EQ(times, 5);
+}
+
+/// Counts fall and rise all day long where a job waits for long.
+TEST(HeldJobs, AReleaseThatLastedIsNotCounted) {
+  HeldMemory memory;
+  for (int hour = 0; hour < 20; ++hour) {
+    SlurmSight sight = one_held(4);
+    const Instant now = held_from + std::chrono::hours(hour);
+    ASSERT_EQ(jobs_to_release(sight, "cleave-template", memory, now), Numbers{5}) << hour;
+    memory.released[5] = {now, memory.released[5].times + 1};
+    sight.jobs[0].priority = 70;
+    for (int second = 0; second < 120; ++second)
+      let_held_wait(sight.jobs, memory, now + seconds(second));
+  }
 }
 
 TEST(HeldJobs, WaitWithThePriorityThatTheyHad) {
@@ -65,7 +79,7 @@ TEST(HeldJobs, WaitWithThePriorityThatTheyHad) {
   SlurmJob& job = sight.jobs[0];
   const auto seen = [&](std::int64_t priority) {
     job.priority = priority;
-    let_held_wait(sight.jobs, memory);
+    let_held_wait(sight.jobs, memory, held_from);
     return job.priority;
   };
   EXPECT_GT(seen(0), 1'000'000) << "not known: before all others";

@@ -59,11 +59,14 @@ void tell_lost_ends(SlurmPort& port, const SlurmSight& sight, Instant now, Contr
     if (act([&] { return port.mark_ended(end); })) round.ended.push_back(end);
 }
 
-/// Ten seconds later at the earliest once more: slurmctld that was long to begin judges later.
+/// Ten seconds later at the earliest once more: slurmctld that was long to begin judges later. A
+/// few at a time, since each takes two calls of the round.
 void repair_nodes(SlurmPort& port, const SlurmSight& sight, Instant now, ControllerMemory& memory,
                   ControllerRound& round, Doer& act) {
   constexpr Duration pause = std::chrono::seconds(10);
+  constexpr std::size_t most = 20;
   for (const std::string& node : nodes_to_register(sight, now)) {
+    if (round.registered.size() >= most) break;
     const auto last = memory.registered.find(node);
     if (last != memory.registered.end() && now - last->second < pause) continue;
     if (!act([&] { return port.ask_to_register(node); })) continue;
@@ -72,7 +75,8 @@ void repair_nodes(SlurmPort& port, const SlurmSight& sight, Instant now, Control
   }
 }
 
-/// A claim is made before the look that would show its job, so one is waited for.
+/// A claim is made before the look that would show its job, so one is waited for. A task prolog
+/// trusts its job's note for as long (cli/slurm/slurm_task_prolog.cpp).
 void give_back_left(SlurmPort& port, const SlurmSight& sight, Instant now, ControllerMemory& memory,
                     ControllerRound& round, Doer& act) {
   constexpr Duration sure_after = std::chrono::seconds(15);
@@ -104,7 +108,7 @@ bool tell_counts(SlurmPort& port, SlurmSight sight, const ControllerSettings& se
   SlurmSight told = sight;
   // Before what waits is looked at: these are to wait too.
   release_held(port, told, settings.counts, now, memory, round, act);
-  let_held_wait(sight.jobs, memory.held);
+  let_held_wait(sight.jobs, memory.held, now);
   round.counts =
       count_round(views_of(sight), waiting_in_order(sight.jobs), now, settings.counts, memory.laws);
   for (const std::int64_t job : round.counts.hurried) act([&] { return port.hurry(job); });

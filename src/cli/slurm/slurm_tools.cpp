@@ -215,8 +215,10 @@ Result<void> SlurmTools::release(const ReleasedJob& job) {
 }
 
 Result<void> SlurmTools::gate(const GatedJob& job) {
-  const auto gated = update({fmt::format("JobId={}", job.job), "StartTime=" + time_text(slurm_gate),
-                             "ReqNodeList=" + job.nodes, "Comment=" + job.comment});
+  std::vector<std::string> words = {fmt::format("JobId={}", job.job), "ReqNodeList=" + job.nodes,
+                                    "Comment=" + job.comment};
+  if (!job.rests) words.push_back("StartTime=" + time_text(slurm_gate));
+  const auto gated = update(words);
   if (!gated || !job.held) return gated;
   return unhold(job.job);
 }
@@ -250,8 +252,17 @@ Result<void> SlurmTools::mark_ended(const AccountedEnd& end) {
   return {};
 }
 
-/// Of all that `scontrol` can say, this alone has a node register without a change of its state.
+/// Of all that `scontrol` can say, this alone has a node register without a change of its state,
+/// unless it is drained: an administrator may have done that since the look.
 Result<void> SlurmTools::ask_to_register(const std::string& node) {
+  const auto said = run_tool(reach_, {"scontrol", "-o", "show", "node", node});
+  if (!said) return std::unexpected(said.error());
+  const auto now = parse_scontrol_nodes(*said);
+  if (!now) return std::unexpected(now.error());
+  for (const SlurmNode& each : *now)
+    if (!each.takes_jobs && !drained_for_a_forgotten_job(each))
+      return fail(ErrorKind::infeasible, "node " + node,
+                  "it was drained a moment ago, and is not asked which jobs it has");
   return update({"NodeName=" + node, "State=UNDRAIN"});
 }
 
