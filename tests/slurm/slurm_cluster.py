@@ -5,6 +5,7 @@ ends with this program; processes are ended by their numbers only.
     python3 slurm_cluster.py BIN             starts one, says how to reach it, ends it at Ctrl+C
 """
 
+import contextlib
 import json
 import os
 import pwd
@@ -108,6 +109,8 @@ def run_tests(cluster, tests, wanted, where=""):
         except (AssertionError, subprocess.SubprocessError) as wrong:
             failed += 1
             said = "FAILED: %s" % wrong
+            with contextlib.suppress(AssertionError):
+                cluster.cancel_all()  # or the next ones would find the GPUs taken
         print("%s%s: %s (%.1f s)" % (test.__name__, where, said, time.monotonic() - begun),
               flush=True)
     return failed
@@ -542,6 +545,12 @@ class Cluster:
                      lambda: "job %s to be %s: it is %s, %s (%s)" % (
                          job, states, self.state(job), self.column(job, "Reason"),
                          self.column(job, "admin_comment")), seconds)
+
+    def cancel_all(self):
+        jobs = self.run(["squeue", "-h", "-o", "%i"]).stdout.split()
+        if jobs:
+            self.run(["scancel"] + jobs)
+            until(lambda: not self.run(["squeue", "-h", "-o", "%i"]).stdout, "jobs to end")
 
     def node_states(self):
         said = self.run(["sinfo", "-h", "-N", "-n", ",".join(self.nodes), "-o", "%N %t"]).stdout
