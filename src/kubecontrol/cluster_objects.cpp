@@ -158,7 +158,7 @@ std::optional<ControlClaim> read_control_claim(const Json& object) {
   for (const Json& each : json_below(object, {"metadata", "ownerReferences"}))
     if (text_below(each, {"kind"}) == "Pod") claim.pod_uid = text_below(each, {"uid"});
   const Json& requests = json_below(object, {"spec", "devices", "requests"});
-  if (requests.size() == 1) {
+  if (requests.is_array() && requests.size() == 1) {
     const Json& exactly = json_below(requests[0], {"exactly"});
     const Json& count = json_below(exactly, {"count"});
     const std::string mode = text_below(exactly, {"allocationMode"});

@@ -346,15 +346,18 @@ Result<bool> KubeController::evict(const PlannedEviction& each, RoundTime time) 
   if (!answer) return std::unexpected(answer.error());
   constexpr int missing = 404, another = 409, not_now = 429;
   if (answer->status == missing || answer->status == another) return true;
-  const std::lock_guard lock(mutex_);
   if (answer->status == not_now) {
+    const std::lock_guard lock(mutex_);
     ++counts_.refused;
     return false;
   }
   if (!answer->fine())
     return fail(ErrorKind::infeasible, pod_words(each.pod), answer->message(),
                 "see the controller's role, and that one budget covers the pod");
-  ++counts_.evictions;
+  {
+    const std::lock_guard lock(mutex_);
+    ++counts_.evictions;
+  }
   ++work_->evicted;
   work_->owners.insert(each.owner.uid);
   evicted_.emplace(each.owner.uid, time.now);
