@@ -78,6 +78,7 @@ class Round {
   bool take(GpuId gpu, PlacementId placement);
   void add_idle();
   void place_by_hand(const Fleet& fleet);
+  [[nodiscard]] std::vector<std::size_t> named_first(const std::vector<std::string>& names) const;
   std::optional<std::vector<PlacedInstance>> place_on(const SlurmJob& job, std::size_t view,
                                                       Fleet& fleet);
   Result<void> run_engine();
@@ -111,9 +112,8 @@ Result<ClusterRound> Round::decide(const std::vector<SlurmJob>& jobs) {
 }
 
 void Round::gate(const SlurmJob& job, std::string why) {
-  const auto mark = parse_mark(job.comment);
-  round_.gated.push_back({job.number, mark ? mark->was : job.wanted_nodes, unmarked(job.comment),
-                          std::move(why), false});
+  round_.gated.push_back(
+      {job.number, asking_for(job.comment, nodes_of_user(job)), std::move(why), false, false});
 }
 
 /// False: something is there.
@@ -205,7 +205,7 @@ void Round::sort_out(const std::vector<SlurmJob>& jobs) {
     if (job->starts >= slurm_gate) {
       const bool one_profile =
           std::ranges::count_if(job->asks, [](const auto& ask) { return ask.second > 0; }) == 1;
-      if (one_profile && job->nodes == 1 && job->wanted_nodes.empty())
+      if (one_profile && job->nodes == 1 && nodes_of_user(*job).empty())
         waiting_.push_back(round_job(*job, {}));
       else
         by_hand_.push_back(job);
@@ -280,6 +280,20 @@ std::optional<std::vector<PlacedInstance>> Round::place_on(const SlurmJob& job, 
   return places;
 }
 
+/// Numbers of views: those that a job names, then all others. A name that no node has is none's, so
+/// that the job waits.
+std::vector<std::size_t> Round::named_first(const std::vector<std::string>& names) const {
+  std::vector<std::size_t> order;
+  for (const std::string& name : names) {
+    const auto view = view_of_.find(name);
+    if (view == view_of_.end()) return {};
+    order.push_back(view->second);
+  }
+  for (std::size_t v = 0; v < views_->size(); ++v)
+    if (std::ranges::find(order, v) == order.end()) order.push_back(v);
+  return order;
+}
+
 /// What is taken here is taken before the engine sees it.
 void Round::place_by_hand(const Fleet& now) {
   Fleet fleet = now;
@@ -287,19 +301,20 @@ void Round::place_by_hand(const Fleet& now) {
     for (const InstanceEntry& instance : cluster_.file.gpus[g].instances)
       if (instance.owned) fleet.hold(static_cast<GpuId>(g), instance.placement);
   for (const SlurmJob* job : by_hand_) {
-    const auto listed = nodes_of_list(job->wanted_nodes);
+    const std::vector<std::size_t> order = named_first(nodes_of_list(nodes_of_user(*job)));
+    const auto named = static_cast<std::int64_t>(nodes_of_list(nodes_of_user(*job)).size());
+    const std::int64_t wanted = std::max(job->nodes, named);
     std::vector<PlacedInstance> all;
     std::int64_t nodes = 0;
-    for (std::size_t v = 0; v < views_->size() && nodes < job->nodes; ++v) {
-      const std::string& name = (*views_)[v].name();
-      if (!listed.empty() && std::ranges::find(listed, name) == listed.end()) continue;
-      if (cluster_.of_view[v].empty()) continue;
-      const auto places = place_on(*job, v, fleet);
+    for (std::size_t i = 0; i < order.size() && nodes < wanted; ++i) {
+      const auto places =
+          cluster_.of_view[order[i]].empty() ? std::nullopt : place_on(*job, order[i], fleet);
+      if (!places && std::cmp_less(i, named)) break;  // each that it names
       if (!places) continue;
       ++nodes;
       all.insert(all.end(), places->begin(), places->end());
     }
-    if (nodes < job->nodes) {
+    if (nodes < wanted) {
       for (const PlacedInstance& each : all) fleet.vacate(each.gpu, each.placement);
       ++round_.waiting;
       continue;
@@ -313,7 +328,7 @@ void Round::place_by_hand(const Fleet& now) {
 }
 
 void Round::release(const SlurmJob& job, const std::vector<PlacedInstance>& at) {
-  PlaceMark mark{now_, {}, job.wanted_nodes};
+  PlaceMark mark{now_, {}, nodes_of_user(job)};
   for (const PlacedInstance& each : at) {
     const ClusterGpu gpu = cluster_.gpus[index(each.gpu)];
     const NodeView& view = (*views_)[gpu.view];

@@ -66,8 +66,7 @@ struct ReleasedJob {
 /// A job that goes behind the gate again.
 struct GatedJob {
   std::int64_t job = 0;
-  std::string nodes;    // that its user had asked for; empty: none
-  std::string comment;  // without the mark
+  std::string comment;  // with the nodes that its user had asked for (slurm/place_mark.hpp)
   std::string why;
   bool held = false;   // by Slurm, which gave it priority 0
   bool rests = false;  // its time to begin stays, and it goes behind the gate then

@@ -69,6 +69,24 @@ TEST(ClusterRound, SeveralNodesAndSeveralProfiles) {
   EXPECT_EQ(slurm.put_back(), 0U);
 }
 
+/// As the submit plugin has it: in the comment, or Slurm would look at it.
+TEST(ClusterRound, NodesThatAUserNamesAreKept) {
+  SlurmDouble slurm({3, 1, "A100-40GB", 64}, 1);
+  const auto named = slurm.submit({{"3g.20gb", 1}}, true);
+  const auto two = slurm.submit({{"3g.20gb", 1}}, true, 1, 2);
+  const auto nowhere = slurm.submit({{"3g.20gb", 1}}, true);
+  slurm.world().jobs[0].comment = "mine cleave:was=n3";
+  slurm.world().jobs[1].comment = "cleave:was=n2";
+  slurm.world().jobs[2].comment = "cleave:was=n9";
+  run_cluster(slurm);
+  EXPECT_EQ(slurm.find(named)->wanted_nodes, "n3");
+  EXPECT_EQ(slurm.find(two)->wanted_nodes, "n2,n1") << "n2, and another beside it";
+  EXPECT_TRUE(slurm.find(nowhere)->wanted_nodes.empty());
+  run_cluster(slurm, begin + std::chrono::seconds(90));
+  EXPECT_EQ(slurm.find(named)->comment, "mine cleave:was=n3") << "it was not started";
+  EXPECT_TRUE(slurm.find(named)->wanted_nodes.empty());
+}
+
 TEST(ClusterRound, WhatIsNotStartedInTimeGoesBehindTheGateAgain) {
   SlurmDouble slurm({1, 1, "A100-40GB", 64}, 1);
   const auto job = slurm.submit({{"3g.20gb", 1}}, true);

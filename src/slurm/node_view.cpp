@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/text.hpp"
+#include "slurm/place_mark.hpp"
 
 namespace cleave {
 
@@ -97,6 +98,11 @@ bool rests(const SlurmJob& job, Instant now) {
 
 bool restarts_at_once(const SlurmJob& job, Instant now) {
   return waits_after_restart(job, now) && !rests(job, now);
+}
+
+std::string nodes_of_user(const SlurmJob& job) {
+  if (const auto mark = parse_mark(job.comment)) return mark->was;
+  return job.wanted_nodes.empty() ? asked_nodes(job.comment) : job.wanted_nodes;
 }
 
 std::vector<const SlurmJob*> waiting_in_order(const std::vector<SlurmJob>& jobs) {

@@ -82,6 +82,9 @@ struct SlurmSight {
 [[nodiscard]] bool restarts_at_once(const SlurmJob& job, Instant now);
 [[nodiscard]] bool rests(const SlurmJob& job, Instant now);
 
+/// Nodes that its user named, as Slurm writes lists, and not those that it was released to.
+[[nodiscard]] std::string nodes_of_user(const SlurmJob& job);
+
 /// Jobs that wait and want instances, as Slurm orders them: by priority, then by number. Held ones
 /// are not among them.
 [[nodiscard]] std::vector<const SlurmJob*> waiting_in_order(const std::vector<SlurmJob>& jobs);

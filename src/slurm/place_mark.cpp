@@ -9,7 +9,7 @@ namespace cleave {
 
 namespace {
 
-constexpr std::string_view front = "cleave:", was_word = ":was=";
+constexpr std::string_view front = "cleave:", was_word = ":was=", asked_front = "cleave:was=";
 constexpr std::int64_t most_number = 1'000'000;
 
 /// The last word of the comment, where it is a mark.
@@ -76,6 +76,18 @@ std::string marked(std::string_view comment, const PlaceMark& mark) {
   }
   if (!mark.was.empty()) text += fmt::format("{}{}", was_word, mark.was);
   return text;
+}
+
+std::string asked_nodes(std::string_view comment) {
+  const std::string_view word = mark_word(comment);
+  return word.starts_with(asked_front) ? std::string(word.substr(asked_front.size()))
+                                       : std::string();
+}
+
+std::string asking_for(std::string_view comment, const std::string& nodes) {
+  std::string text = unmarked(comment);
+  if (nodes.empty()) return text;
+  return fmt::format("{}{}{}{}", text, text.empty() ? "" : " ", asked_front, nodes);
 }
 
 std::string unmarked(std::string_view comment) {

@@ -4,8 +4,11 @@
 //
 //     cleave:1764205000:n1=0@4,0@6;n2=1@0            released then, at these GPUs and starts
 //     cleave:1764205000:n1=0@4:was=n[1-3]            and had asked for these nodes itself
+//     cleave:was=n[1-3]                              the same, while it waits
 //
-// The submit plugin takes such words from users' own comments.
+// Nodes that a user names stand there and not in the job's own list while it waits: Slurm refuses a
+// job, and a change of one, whose nodes have less at that moment than it asks for. The submit
+// plugin writes the last form, and takes no such word in a user's own comment.
 
 #include <optional>
 #include <string>
@@ -41,6 +44,10 @@ struct PlaceMark {
 [[nodiscard]] std::optional<PlaceMark> parse_mark(std::string_view comment);
 /// The comment with this mark in the place of any other.
 [[nodiscard]] std::string marked(std::string_view comment, const PlaceMark& mark);
+/// The nodes that a job which waits asks for; empty where it has none.
+[[nodiscard]] std::string asked_nodes(std::string_view comment);
+/// The comment of a job that waits, in the place of any mark.
+[[nodiscard]] std::string asking_for(std::string_view comment, const std::string& nodes);
 /// The comment as its user wrote it.
 [[nodiscard]] std::string unmarked(std::string_view comment);
 

@@ -23,6 +23,16 @@ TEST(PlaceMark, SeveralNodesAndThoseOfTheUser) {
   EXPECT_EQ(parse_mark(marked("", mark)), mark);
 }
 
+TEST(PlaceMark, AJobThatWaitsKeepsTheNodesOfItsUser) {
+  EXPECT_EQ(asking_for("my run", "n[1-3]"), "my run cleave:was=n[1-3]");
+  EXPECT_EQ(asked_nodes(asking_for("", "n2")), "n2");
+  EXPECT_EQ(asking_for(marked("my run", one), ""), "my run");
+  EXPECT_EQ(asking_for(asking_for("my run", "n1"), "n2"), "my run cleave:was=n2");
+  EXPECT_FALSE(parse_mark("cleave:was=n2"));
+  EXPECT_EQ(asked_nodes("cleave:was=n2 later"), "");
+  EXPECT_EQ(asked_nodes(marked("", one)), "");
+}
+
 TEST(PlaceMark, OtherWordsAreNone) {
   for (const char* text : {"", "cleave", "cleave:", "cleave:x:n1=0@4", "cleave:1:n1=0", "cleave:1:",
                            "cleave:1:=0@4", "cleave:1:n1=-1@4", "cleave:1764205000:n1=0@4 later"})

@@ -52,7 +52,7 @@ Result<void> SlurmDouble::release(const ReleasedJob& released) {
 Result<void> SlurmDouble::gate(const GatedJob& gated) {
   SlurmJob* const of = job(gated.job);
   if (!gated.rests) of->starts = slurm_gate;
-  of->wanted_nodes = gated.nodes;
+  of->wanted_nodes.clear();
   of->comment = gated.comment;
   of->reason = "BeginTime";
   if (gated.held) of->priority = 1000;

@@ -175,7 +175,8 @@ local function wants_instances(text)
 end
 
 function cleave_submit(job_desc)
-  if job_desc.comment ~= nil and string.find(job_desc.comment, "cleave:", 1, true) then
+  local comment = job_desc.comment or ""
+  if string.find(comment, "cleave:", 1, true) then
     slurm.log_user("a comment cannot have a word that begins with 'cleave:'")
     return slurm.ERROR
   end
@@ -186,6 +187,12 @@ function cleave_submit(job_desc)
   if gated and wants_instances(job_desc.tres_per_node) then
     local begins = job_desc.begin_time
     if begins == nil or begins <= os.time() then job_desc.begin_time = gate end
+    -- Slurm would refuse it where these nodes have no instances at this moment.
+    local nodes = job_desc.req_nodes or ""
+    if nodes ~= "" then
+      job_desc.comment = comment .. (comment == "" and "" or " ") .. "cleave:was=" .. nodes
+      job_desc.req_nodes = ""
+    end
   end
   return slurm.SUCCESS
 end

@@ -181,6 +181,19 @@ def test_a_job_that_names_its_node_outlasts_low_counts(cluster):
     cluster.wait_state(job, "COMPLETED", seconds=90)
 
 
+def test_a_job_names_nodes_of_an_idle_cluster(cluster):
+    """In cluster mode they have no instances then, and Slurm would refuse it."""
+    until(lambda: held(cluster) == 0, "an idle cluster", 60)
+    named = cluster.sbatch(script(runs_folder(cluster), 1), "--gres=mig:3g.20gb", "-t", "2",
+                           "-w", "n3", "--comment", "mine")
+    two = cluster.sbatch("srun true", "--gres=mig:1g.5gb", "-t", "2", "-N2", "-w", "n2")
+    for job in (named, two):
+        cluster.wait_state(job, "COMPLETED")
+    assert read_runs(runs_folder(cluster), named)[0].node == "n3"
+    assert cluster.column(two, "NodeList") in ("n[1-2]", "n[2-3]"), cluster.column(two, "NodeList")
+    assert cluster.column(named, "Comment").startswith("mine"), cluster.column(named, "Comment")
+
+
 def test_limits_of_an_account_hold(cluster):
     """Slurm's own limits, by the names of profiles. In cluster mode a job that a limit holds back
     goes behind the gate again, and begins when the limit lets it."""

@@ -215,8 +215,8 @@ Result<void> SlurmTools::release(const ReleasedJob& job) {
 }
 
 Result<void> SlurmTools::gate(const GatedJob& job) {
-  std::vector<std::string> words = {fmt::format("JobId={}", job.job), "ReqNodeList=" + job.nodes,
-                                    "Comment=" + job.comment};
+  std::vector<std::string> words = {fmt::format("JobId={}", job.job),
+                                    "ReqNodeList=", "Comment=" + job.comment};
   if (!job.rests) words.push_back("StartTime=" + time_text(slurm_gate));
   const auto gated = update(words);
   if (!gated || !job.held) return gated;
