@@ -398,7 +398,7 @@ Result<void> Round::run_engine() {
 void Round::tell_counts() {
   for (std::size_t v = 0; v < views_->size(); ++v) {
     const SlurmNode& node = *(*views_)[v].slurm;
-    if (node.name == rules_->template_node || node.has.empty()) continue;
+    if (names(rules_->template_nodes, node.name) || node.has.empty()) continue;
     NodeUpdate update{node.name, node.has, false};
     for (auto& [profile, count] : update.counts) {
       update.lowers = update.lowers || count_of(counts_[v], profile) < count;

@@ -52,7 +52,7 @@ struct ClusterRules {
   std::string scheduler{default_scheduler};
   std::string keeping = "online:backfill=easy";
   Duration overtaken = std::chrono::minutes{5};
-  std::string template_node = "cleave-template";
+  std::string template_nodes = "cleave-template[1-4]";
   Duration patience = std::chrono::seconds{60};  // until a released job must have started
 };
 

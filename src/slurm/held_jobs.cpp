@@ -19,10 +19,10 @@ bool has_enough(const SlurmNode& node, const SlurmJob& job) {
 }
 
 /// All nodes that it names, and as many as it needs.
-bool nodes_have_enough(const SlurmJob& job, const SlurmSight& sight, std::string_view but) {
+bool nodes_have_enough(const SlurmJob& job, const SlurmSight& sight, const std::string& but) {
   std::set<std::string> enough;
   for (const SlurmNode& node : sight.nodes)
-    if (node.name != but && has_enough(node, job)) enough.insert(node.name);
+    if (!names(but, node.name) && has_enough(node, job)) enough.insert(node.name);
   return std::cmp_greater_equal(enough.size(), job.nodes) &&
          std::ranges::all_of(nodes_of_list(job.wanted_nodes),
                              [&](const std::string& name) { return enough.contains(name); });
@@ -35,7 +35,8 @@ bool held_by_counts(const SlurmJob& job) {
          job.reason == "BadConstraints" && sum_of(job.asks) > 0;
 }
 
-std::vector<std::int64_t> jobs_to_release(const SlurmSight& sight, std::string_view template_node,
+std::vector<std::int64_t> jobs_to_release(const SlurmSight& sight,
+                                          const std::string& template_nodes,
                                           const HeldMemory& memory, Instant now) {
   std::vector<std::int64_t> jobs;
   for (const SlurmJob& job : sight.jobs) {
@@ -44,7 +45,7 @@ std::vector<std::int64_t> jobs_to_release(const SlurmSight& sight, std::string_v
     const bool may =
         before == memory.released.end() ||
         (before->second.times < most_releases && now - before->second.last >= release_pause);
-    if (may && nodes_have_enough(job, sight, template_node)) jobs.push_back(job.number);
+    if (may && nodes_have_enough(job, sight, template_nodes)) jobs.push_back(job.number);
   }
   return jobs;
 }

@@ -4,7 +4,7 @@
 // Slurm tests a job against all that its nodes have, taken or not. Where none of the nodes on which
 // it may run has as many instances as it asks for, it is not one that waits to Slurm: its priority
 // becomes 0 ("BadConstraints"), and no scheduler looks at it again until somebody changes the job
-// or the configuration. The template node keeps jobs from that which may run anywhere; not those
+// or the configuration. The template nodes keep jobs from that which may run anywhere; not those
 // that name nodes, or features that it has not. Counts follow the layout, so that one moment's is
 // no reason: such a job waits on with the priority that it had, is promised room as others are,
 // and is released when its nodes are told to have enough.
@@ -35,7 +35,7 @@ struct HeldMemory {
 /// are other reasons Slurm holds it once more, and after five times within a minute of each other
 /// it is Slurm's matter alone. The caller notes in the memory which it released.
 [[nodiscard]] std::vector<std::int64_t> jobs_to_release(const SlurmSight& sight,
-                                                        std::string_view template_node,
+                                                        const std::string& template_nodes,
                                                         const HeldMemory& memory, Instant now);
 
 /// They wait as the others do: with the priority that they had, or before all others where that is

@@ -223,7 +223,7 @@ CountRound count_round(const std::vector<NodeView>& views,
   CountRound round;
   std::vector<NodePromise> nodes;
   for (const NodeView& view : views)
-    if (view.name() != rules.template_node && !view.slurm->has.empty())
+    if (!names(rules.template_nodes, view.name()) && !view.slurm->has.empty())
       nodes.emplace_back(view, laws);
   std::map<Ask, std::size_t> first;  // node that may have room
   std::set<Ask> none;                // has any

@@ -32,7 +32,7 @@ struct NodeUpdate {
 
 /// How counts are chosen.
 struct CountRules {
-  std::string template_node = "cleave-template";  // has every profile and never runs a job
+  std::string template_nodes = "cleave-template[1-4]";  // has every profile and never runs a job
   std::size_t most_raised = 100;  // nodes whose counts rise in one round; all that must fall, fall
   bool spare = true;              // rule 3
 };

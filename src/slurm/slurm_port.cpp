@@ -94,7 +94,7 @@ void give_back_left(SlurmPort& port, const SlurmSight& sight, Instant now, Contr
 /// Which of the jobs that Slurm held when it was looked at can have what they ask for.
 void release_held(SlurmPort& port, const SlurmSight& sight, const CountRules& rules, Instant now,
                   ControllerMemory& memory, ControllerRound& round, Doer& act) {
-  for (const std::int64_t job : jobs_to_release(sight, rules.template_node, memory.held, now)) {
+  for (const std::int64_t job : jobs_to_release(sight, rules.template_nodes, memory.held, now)) {
     if (!act([&] { return port.unhold(job); })) continue;
     HeldMemory::Release& release = memory.held.released[job];
     release = {now, release.times + 1};

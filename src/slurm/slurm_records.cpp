@@ -237,6 +237,11 @@ std::vector<std::string> nodes_of_list(std::string_view list) {
   return names ? *names : std::vector<std::string>();
 }
 
+bool names(std::string_view list, std::string_view node) {
+  const auto all = nodes_of_list(list);
+  return std::ranges::find(all, node) != all.end();
+}
+
 std::optional<Duration> slurm_duration(std::string_view text) {
   std::int64_t days = 0;
   if (const std::size_t dash = text.find('-'); dash != std::string_view::npos) {

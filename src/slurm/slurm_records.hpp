@@ -106,6 +106,9 @@ struct ReadJobs {
 /// The nodes of a list such as "n[1-3,7],m2"; empty where it is not one, or too long.
 [[nodiscard]] std::vector<std::string> nodes_of_list(std::string_view list);
 
+/// Whether this list has the node.
+[[nodiscard]] bool names(std::string_view list, std::string_view node);
+
 /// "1-02:03:04", "03:04", "UNLIMITED" and "INVALID" (nothing).
 [[nodiscard]] std::optional<Duration> slurm_duration(std::string_view text);
 

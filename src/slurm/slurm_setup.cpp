@@ -1,6 +1,8 @@
 #include "slurm/slurm_setup.hpp"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "base/format.hpp"
 #include "base/text.hpp"
@@ -63,15 +65,17 @@ AccountingStorageTRES={2}
 # Every node with GPUs of Cleave's: add this to its NodeName line. What is not cut has a type of its
 # own, so that the sum never changes: Slurm drains a node that registers with another.
 #   NodeName={3} ... Gres={4}
-# One node that never runs a job and knows every profile. Without it Slurm refuses jobs for
-# profiles of which no node has any at the moment.
-NodeName={5} NodeAddr=127.0.0.1 NodeHostname={5} CPUs=1 State=DRAIN Reason="profiles" Gres={6}
-# The partition needs the template node too, and billing by the share of a GPU. Where GresTypes has
+# Nodes that never run a job and have every profile. Slurm refuses jobs that no nodes could run as
+# they are at the moment: without these, all that ask for profiles of which no node has any. So they
+# need at least the CPUs and the memory of your largest node, its features (Feature=...) where jobs
+# ask for them, and as many as the most nodes that one job may have.
+NodeName={5} NodeAddr=127.0.0.1 NodeHostname={5} Sockets=8 CoresPerSocket=64 ThreadsPerCore=2 RealMemory=8388608 State=DRAIN Reason="profiles" Gres={6}
+# The partition needs these too, and billing by the share of a GPU. Where GresTypes has
 # gpu as well, add gres/gpu=1.0; slurmctld does not start with weights of types that it lacks.
 #   PartitionName=... Nodes=...,{5} TRESBillingWeights="{7}"
 )",
       gres_name, setup.folder, accounted(setup), setup.nodes, node_gres_text(nothing_of(setup)),
-      setup.template_node, gres_of(setup, template_count), billing(setup));
+      setup.template_nodes, gres_of(setup, template_count), billing(setup));
 }
 
 /// After `scontrol reconfigure` the counts are those of this file: nothing is promised until the
@@ -82,7 +86,7 @@ std::string gres_conf(const SlurmSetup& setup) {
     text += fmt::format("NodeName={} Name={} Type={} Count=0 Flags=CountOnly\n", setup.nodes,
                         gres_name, profile->name);
     text += fmt::format("NodeName={} Name={} Type={} Count={} Flags=CountOnly\n",
-                        setup.template_node, gres_name, profile->name, template_count);
+                        setup.template_nodes, gres_name, profile->name, template_count);
   }
   text += fmt::format("NodeName={} Name={} Type={} Count={} Flags=CountOnly\n", setup.nodes,
                       gres_name, uncut_type, node_total);
@@ -309,13 +313,15 @@ void check_hooks(std::string_view conf, const SlurmSetup& setup,
   }
 }
 
-/// Lines that begin with NodeName, with their nodes.
-bool names_node(std::string_view conf, const std::string& node) {
-  for (const std::string& value : conf_values(conf, "NodeName")) {
-    const auto nodes = nodes_of_list(value.substr(0, value.find(' ')));
-    if (std::ranges::find(nodes, node) != nodes.end()) return true;
-  }
-  return false;
+/// Whether lines that begin with NodeName name all of these.
+bool names_nodes(std::string_view conf, const std::string& nodes) {
+  std::set<std::string> named;
+  for (const std::string& value : conf_values(conf, "NodeName"))
+    for (std::string& node : nodes_of_list(value.substr(0, value.find(' '))))
+      named.insert(std::move(node));
+  const auto wanted = nodes_of_list(nodes);
+  return !wanted.empty() &&
+         std::ranges::all_of(wanted, [&](const std::string& node) { return named.contains(node); });
 }
 
 void check_counts(std::string_view gres, const SlurmSetup& setup,
@@ -384,11 +390,11 @@ std::vector<SetupFinding> check_setup(std::string_view slurm_conf, std::string_v
   std::vector<SetupFinding> findings;
   check_words(slurm_conf, findings);
   check_hooks(slurm_conf, setup, findings);
-  const bool has_template = names_node(slurm_conf, setup.template_node);
+  const bool has_template = names_nodes(slurm_conf, setup.template_nodes);
   findings.push_back(finding(
-      "template node", has_template ? std::vector{setup.template_node} : std::vector<std::string>(),
-      has_template,
-      fmt::format("take the line NodeName={} of slurm.conf.add", setup.template_node)));
+      "template nodes",
+      has_template ? std::vector{setup.template_nodes} : std::vector<std::string>(), has_template,
+      fmt::format("take the line NodeName={} of slurm.conf.add", setup.template_nodes)));
   const auto tres = conf_values(slurm_conf, "AccountingStorageTRES");
   findings.push_back(finding("AccountingStorageTRES", tres, has_word(tres, "gres/mig"),
                              "take the line of slurm.conf.add, or sacct shows no instances"));

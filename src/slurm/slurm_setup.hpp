@@ -16,7 +16,7 @@ struct SlurmSetup {
   const GpuModel* model = nullptr;
   std::int64_t gpus = 1;  // of each node
   SlurmMode mode = SlurmMode::node;
-  std::string template_node = "cleave-template";
+  std::string template_nodes = "cleave-template[1-4]";
   std::string programs;  // the folder of `cleave`
   std::string folder;    // where these files will lie
 };

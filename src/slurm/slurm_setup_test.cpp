@@ -41,7 +41,7 @@ TEST(SlurmSetup, SaysWhatItFound) {
   EXPECT_EQ(of("Prolog").remedy,
             "call /etc/c/prolog at the end of /site/prolog, or set Prolog=/etc/c/prolog");
   EXPECT_EQ(of("Epilog").state, SetupFinding::State::missing);
-  EXPECT_EQ(of("template node").state, SetupFinding::State::missing);
+  EXPECT_EQ(of("template nodes").state, SetupFinding::State::missing);
 }
 
 TEST(SlurmSetup, NothingIsPromisedBeforeTheControllerLooks) {

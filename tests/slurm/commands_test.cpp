@@ -31,7 +31,7 @@ class SlurmCommands : public testing::Test {
     write("nodes",
           "NodeName=n1 CPUAlloc=1 CPUTot=8 Gres=mig:7g.40gb:1,mig:3g.20gb:2 "
           "GresUsed=mig:7g.40gb:0,mig:3g.20gb:1 State=MIXED\n"
-          "NodeName=cleave-template CPUTot=1 Gres=mig:7g.40gb:1000 State=IDLE+DRAIN\n");
+          "NodeName=cleave-template1 CPUTot=1 Gres=mig:7g.40gb:1000 State=IDLE+DRAIN\n");
     write("jobs",
           "4|4|N/A|PD|gres:mig:7g.40gb:1|1|1|900|1000|1764205647|N/A|10:00|Resources|||1|0|(null)\n"
           "5|3|1|R|gres:mig:3g.20gb:1|1|1|99|0|1764205647|1764205648|10:00|None||n1|1|0|(null)\n");

@@ -182,7 +182,10 @@ def test_a_job_that_names_its_node_outlasts_low_counts(cluster):
 
 
 def test_a_job_names_nodes_of_an_idle_cluster(cluster):
-    """In cluster mode they have no instances then, and Slurm would refuse it."""
+    """They have no instances then, and Slurm would refuse it; in node mode it may, as the docs
+    say."""
+    if cluster.mode == "node":
+        return
     until(lambda: held(cluster) == 0, "an idle cluster", 60)
     named = cluster.sbatch(script(runs_folder(cluster), 1), "--gres=mig:3g.20gb", "-t", "2",
                            "-w", "n3", "--comment", "mine")
@@ -192,6 +195,15 @@ def test_a_job_names_nodes_of_an_idle_cluster(cluster):
     assert read_runs(runs_folder(cluster), named)[0].node == "n3"
     assert cluster.column(two, "NodeList") in ("n[1-2]", "n[2-3]"), cluster.column(two, "NodeList")
     assert cluster.column(named, "Comment").startswith("mine"), cluster.column(named, "Comment")
+
+
+def test_jobs_ask_for_more_than_an_instance(cluster):
+    """CPUs, memory, tasks, nodes: also where no node has an instance yet."""
+    until(lambda: held(cluster) == 0, "an idle cluster", 60)
+    jobs = [cluster.sbatch("srun true", "--gres=mig:1g.5gb", "-t", "2", *more.split())
+            for more in ("-c 4", "--mem 500", "-n 3", "-N 2", "-N 3 -n 6 -c 2", "-B 1:2")]
+    for job in jobs:
+        cluster.wait_state(job, "COMPLETED")
 
 
 def test_limits_of_an_account_hold(cluster):

@@ -18,7 +18,7 @@ namespace {
 
 struct SlurmControllerCommandOptions {
   SlurmReach reach;
-  std::string mode = "node", scheduler{default_scheduler}, template_node = "cleave-template";
+  std::string mode = "node", scheduler{default_scheduler}, template_nodes = "cleave-template[1-4]";
   std::string lease;
   double period_s = 1, lease_s = 30, patience_s = 60;
   bool once = false, dry_run = false, json = false;
@@ -39,7 +39,7 @@ std::chrono::nanoseconds nanoseconds(double seconds) {
 ControllerSettings settings_of(const SlurmControllerCommandOptions& options) {
   ControllerSettings settings;
   settings.mode = options.mode == "cluster" ? SlurmMode::cluster : SlurmMode::node;
-  settings.counts.template_node = settings.cluster.template_node = options.template_node;
+  settings.counts.template_nodes = settings.cluster.template_nodes = options.template_nodes;
   settings.cluster.scheduler = options.scheduler;
   settings.cluster.patience = nanoseconds(options.patience_s);
   return settings;
@@ -208,8 +208,9 @@ void add_slurm_controller(CommandLine& group, Run& run) {
   command->add_option("--scheduler", options.scheduler, "Scheduler of cluster mode")
       ->default_str(options.scheduler);
   command
-      ->add_option("--template", options.template_node, "Name of the node that knows every profile")
-      ->default_str(options.template_node);
+      ->add_option("--template", options.template_nodes,
+                   "Nodes that have every profile and never run a job")
+      ->default_str(options.template_nodes);
   command->add_flag("--once", options.once, "One round, without a lease");
   command->add_flag("--dry-run", options.dry_run, "One round that changes nothing");
   add_reach(*command, options.reach);

@@ -20,7 +20,7 @@ namespace {
 
 struct SlurmSetupCommandOptions {
   std::string write, conf, nodes, gpus = "4xA100-40GB", mode = "node";
-  std::string template_node = "cleave-template", programs, folder;
+  std::string template_nodes = "cleave-template[1-4]", programs, folder;
   bool check = false, json = false;
 };
 
@@ -39,7 +39,7 @@ Result<SlurmSetup> setup_of(const SlurmSetupCommandOptions& options) {
                    *model,
                    *count,
                    options.mode == "cluster" ? SlurmMode::cluster : SlurmMode::node,
-                   options.template_node,
+                   options.template_nodes,
                    options.programs,
                    options.folder};
   if (setup.programs.empty())
@@ -143,8 +143,9 @@ void add_slurm_setup(CommandLine& group, Run& run) {
       ->check(Check::one_of({"node", "cluster"}))
       ->default_str("node");
   command
-      ->add_option("--template", options.template_node, "Name of the node that knows every profile")
-      ->default_str("cleave-template");
+      ->add_option("--template", options.template_nodes,
+                   "Nodes that have every profile and never run a job")
+      ->default_str("cleave-template[1-4]");
   command->add_option("--programs", options.programs,
                       "Where `cleave` is on the nodes; this program's folder by default");
   command->add_option("--folder", options.folder,
