@@ -17,7 +17,7 @@ threaded='^Thread(s|ed)'
 threaded_programs='graph_test simulate_test nvmlsim_test cudatrace_test soak_test threaded_executor_test'
 # Whole evaluations, which compute for minutes under a sanitizer what smaller tests of the same code do in moments:
 # there only in the long form.
-evaluations='^(Advise|Advising|ApplicationTimes|Arena(Command|Data)|Bench|CompletionTime|Coruns|DynaP(Study|Law)|FairShareRuns|ForecastTime|GangBound|Help|Man|MigmStudy|OnlineReproduction|PublicData|Reproduc(e|tion)|ReproduceAllCommand|ReproduceCorunsCommand|Taming|Trace)\.'
+evaluations='^(Advise|Advising|ApplicationTimes|Arena(Command|Data)|Bench|CompletionTime|Coruns|DynaP(Study|Law)|FairShareRuns|ForecastTime|GangBound|Help|Knowledge|Man|MigmStudy|OnlineReproduction|PublicData|Reproduc(e|tion)|ReproduceAllCommand|ReproduceCorunsCommand|Taming|Trace|Workloads)\.'
 
 quick=no long=no
 case "${1:-}" in
