@@ -11,8 +11,10 @@ namespace cleave {
 
 namespace {
 
-/// Of the template node, which only says which profiles there are.
+/// Of a template node, which only says which profiles there are, and as large as any node.
 constexpr std::int64_t template_count = 1000;
+constexpr std::string_view template_size =
+    "Sockets=8 CoresPerSocket=64 ThreadsPerCore=2 RealMemory=8388608";
 
 std::string gres_of(const SlurmSetup& setup, std::int64_t count) {
   std::vector<std::string> words;
@@ -69,13 +71,13 @@ AccountingStorageTRES={2}
 # they are at the moment: without these, all that ask for profiles of which no node has any. So they
 # need at least the CPUs and the memory of your largest node, its features (Feature=...) where jobs
 # ask for them, and as many as the most nodes that one job may have.
-NodeName={5} NodeAddr=127.0.0.1 NodeHostname={5} Sockets=8 CoresPerSocket=64 ThreadsPerCore=2 RealMemory=8388608 State=DRAIN Reason="profiles" Gres={6}
+NodeName={5} NodeAddr=127.0.0.1 NodeHostname={5} {8} State=DRAIN Reason="profiles" Gres={6}
 # The partition needs these too, and billing by the share of a GPU. Where GresTypes has
 # gpu as well, add gres/gpu=1.0; slurmctld does not start with weights of types that it lacks.
 #   PartitionName=... Nodes=...,{5} TRESBillingWeights="{7}"
 )",
       gres_name, setup.folder, accounted(setup), setup.nodes, node_gres_text(nothing_of(setup)),
-      setup.template_nodes, gres_of(setup, template_count), billing(setup));
+      setup.template_nodes, gres_of(setup, template_count), billing(setup), template_size);
 }
 
 /// After `scontrol reconfigure` the counts are those of this file: nothing is promised until the
