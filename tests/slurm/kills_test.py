@@ -4,9 +4,10 @@
 
 CLEAVE_LONG=1: 300 jobs and 200 kills in each mode.
 
-slurmctld saves that it started a job up to five seconds later. A job that began in the seconds
-before a kill of slurmctld, and ended before slurmctld was back, is one that never began in Slurm's
-books, and it runs once more, with or without Cleave: it is counted by itself, and is no failure.
+slurmctld saves what happens up to five seconds later. Two kinds of runs are then in no book of
+Slurm's, and the job runs once more, with or without Cleave; they are counted by themselves, and are
+no failure: one that began in the seconds before a kill of slurmctld and ended before slurmctld was
+back; and one that ended in the seconds before such a kill while slurmdbd was away, too.
 """
 
 import argparse
@@ -31,11 +32,12 @@ def submit(cluster, draw, folder, count):
 
 
 def through_kills(cluster, draw, count, kills):
-    """Numbers of the jobs, what the observer saw doubly used, and when slurmctld was away."""
+    """Numbers of the jobs, what the observer saw doubly used, and when slurmctld was away, with
+    when slurmdbd was killed."""
     folder = cluster.path("runs")
     os.mkdir(folder)
     os.chmod(folder, 0o777)
-    jobs, double, away = [], [], []
+    jobs, double, away, unaccounted = [], [], [], []
     rounds = -(-count // AT_ONCE)
     for part in range(rounds):
         jobs += submit(cluster, draw, folder, min(AT_ONCE, count - len(jobs)))
@@ -44,40 +46,47 @@ def through_kills(cluster, draw, count, kills):
             killed = time.time()
             print("kill %s at %.1f" % (name, killed), flush=True)
             cluster.kill(name)
+            if name == "slurmdbd":
+                unaccounted.append(killed)
             time.sleep(draw.uniform(0.2, 1.5))
             cluster.start_again(name)
             if name == "slurmctld":
                 away.append((killed, time.time()))
             double += [use for use, by in devices_in_use(cluster.folder).items() if len(by) > 1]
             time.sleep(draw.uniform(0.2, 1.5))
-    return jobs, double, away
+    return jobs, double, (away, unaccounted)
 
 
-def forgotten(run, away):
+def forgotten(run, gone):
     """Whether its start was not saved, and it ended before that could be noticed: nodes register
-    within moments after slurmctld is back."""
-    unsaved, unnoticed = 6, 5
+    within moments after slurmctld is back. Or its end was not saved, and slurmctld had not found
+    slurmdbd again to tell it."""
+    unsaved, unnoticed, found_again = 6, 5, 15
+    away, unaccounted = gone
     return any(killed - unsaved < run.begin < back and
-               killed - unsaved < run.end < back + unnoticed for killed, back in away)
+               killed - unsaved < run.end < back + unnoticed for killed, back in away) or any(
+                   killed - unsaved < run.end <= killed and
+                   any(0 < run.end - at < found_again for at in unaccounted)
+                   for killed, _ in away)
 
 
-def without_forgotten(runs, away):
+def without_forgotten(runs, gone):
     """The last that ended stays."""
     ended = [run for run in runs if run.end is not None]
-    return [run for run in runs if run not in ended[:-1] or not forgotten(run, away)]
+    return [run for run in runs if run not in ended[:-1] or not forgotten(run, gone)]
 
 
 def left(cluster):
     return cluster.run(["squeue", "-h", "-o", "%i %T %r %N"])
 
 
-def check(cluster, jobs, double, away):
+def check(cluster, jobs, double, gone):
     until(lambda: left(cluster).returncode == 0 and not left(cluster).stdout,
           lambda: "jobs: %s" % left(cluster).stdout, 200, 1)
     runs = {job: read_runs(cluster.path("runs"), job) for job in jobs}
     lost = [(job, cluster.state(job)) for job in jobs
             if cluster.state(job) != "COMPLETED" or not any(run.end for run in runs[job])]
-    again = [job for job in jobs if twice(without_forgotten(runs[job], away))]
+    again = [job for job in jobs if twice(without_forgotten(runs[job], gone))]
     starts = [job for job in jobs if twice(runs[job]) and job not in again]
     both = shared([run for those in runs.values() for run in those])
     until(lambda: all(cluster.instance_count(node) == 0 for node in cluster.nodes),
@@ -85,7 +94,7 @@ def check(cluster, jobs, double, away):
     drained = cluster.drained()
     bare = [job for job in jobs if any(not any(run.devices) for run in runs[job])]
     print("jobs %d lost %s twice %s doubly used %s %s drained %s begun again %d of these "
-          "starts that slurmctld forgot %d begun without an instance %s" % (
+          "that Slurm forgot %d begun without an instance %s" % (
               len(jobs), lost, again, double, both, drained,
               sum(len(those) > 1 for those in runs.values()), len(starts), bare), flush=True)
     for job in again + [job for job, _ in lost]:
