@@ -77,13 +77,16 @@ int jobs_of_a_run() {
 struct Kind {
   const char* name;
   std::vector<int> errors;
+  /// Of a fault that lasts, in calls. Where a start fails by it, the pause before the next one
+  /// doubles, and a job that is alone makes few calls in many minutes.
+  long longest = 30;
 };
 const std::vector<Kind> kinds = {
     {"open", {EMFILE, ENFILE, ENOMEM, EIO, EINTR}},
     {"write", {ENOSPC, EDQUOT, EIO, EINTR, EAGAIN}},
     {"sync", {EIO, ENOSPC, EDQUOT}},
-    {"name", {ENOSPC, EDQUOT, EIO, ENOMEM}},
-    {"start", {EAGAIN, ENOMEM}},
+    {"name", {ENOSPC, EDQUOT, EIO, ENOMEM}, 3},
+    {"start", {EAGAIN, ENOMEM}, 3},
     {"descriptor", {EMFILE, ENFILE, ENOMEM, EINTR}},
     {"read", {EIO, EINTR, ENOMEM}},
     {"map", {ENOMEM, EAGAIN}},
@@ -305,10 +308,8 @@ Fault fault_at(std::size_t kind_number, long position, long calls) {
   const auto below = [&](long most) {
     return static_cast<long>(random.below(static_cast<std::uint64_t>(most)));
   };
-  // The pause after each start that fails doubles.
-  const long longest = std::string_view(kind.name) == "start" ? 3 : 30;
   // A fifth of them lasts for a while.
-  return {kind.name, 1 + below(calls), below(5) == 0 ? 2 + below(longest) : 1,
+  return {kind.name, 1 + below(calls), below(5) == 0 ? 2 + below(kind.longest) : 1,
           kind.errors[static_cast<std::size_t>(below(std::ssize(kind.errors)))]};
 }
 
