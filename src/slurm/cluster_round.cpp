@@ -72,13 +72,17 @@ class Round {
  private:
   void sort_out(const std::vector<SlurmJob>& jobs);
   void gate(const SlurmJob& job, std::string why);
+  void gate_elsewhere(const SlurmJob& job, const PlaceMark& mark);
+  [[nodiscard]] bool may_run_on(const SlurmJob& job, const NodeWish& wish, std::size_t view) const;
+  [[nodiscard]] bool may_run_anywhere(const SlurmJob& job);
   void adopt_started();
   /// The instances that a mark names, where they can still be had; `held` collects them.
   std::optional<std::vector<PlacedInstance>> places_of(const SlurmJob& job, const PlaceMark& mark);
   bool take(GpuId gpu, PlacementId placement);
   void add_idle();
   void place_by_hand(const Fleet& fleet);
-  [[nodiscard]] std::vector<std::size_t> named_first(const std::vector<std::string>& names) const;
+  [[nodiscard]] std::vector<std::size_t> order_for(const SlurmJob& job, const NodeWish& wish,
+                                                   const std::vector<std::string>& listed) const;
   std::optional<std::vector<PlacedInstance>> place_on(const SlurmJob& job, std::size_t view,
                                                       Fleet& fleet);
   Result<void> run_engine();
@@ -96,6 +100,7 @@ class Round {
   ClusterFleet cluster_;
   std::map<std::string, std::size_t, std::less<>> view_of_;
   std::vector<GresCounts> counts_;           // by view
+  std::map<std::string, bool> everywhere_;   // whether these partitions have all nodes with GPUs
   std::map<GpuId, PlacementSet> set_aside_;  // for jobs that were released
   std::vector<RoundJob> running_, waiting_;
   std::vector<const SlurmJob*> by_hand_;
@@ -113,7 +118,40 @@ Result<ClusterRound> Round::decide(const std::vector<SlurmJob>& jobs) {
 
 void Round::gate(const SlurmJob& job, std::string why) {
   round_.gated.push_back(
-      {job.number, asking_for(job.comment, nodes_of_user(job)), std::move(why), false, false});
+      {job.number, job.shown, asking_for(job.comment, wish_of(job)), std::move(why), false, false});
+}
+
+/// Slurm had its time, and did not start it there.
+void Round::gate_elsewhere(const SlurmJob& job, const PlaceMark& mark) {
+  gate(job, "Slurm did not start it where it was released to");
+  NodeWish wish = mark.was;
+  for (const MarkedNode& node : mark.nodes)
+    if (!names(wish.wanted, node.node) && !names(wish.tried, node.node))
+      wish.tried += fmt::format("{}{}", wish.tried.empty() ? "" : ",", node.node);
+  round_.gated.back().comment = asking_for(job.comment, wish);
+}
+
+bool Round::may_run_on(const SlurmJob& job, const NodeWish& wish, std::size_t view) const {
+  const SlurmNode& node = *(*views_)[view].slurm;
+  return share_a_partition(job, node) && !names(wish.excluded, node.name);
+}
+
+/// Whether the engine, which knows no nodes, may put it anywhere.
+bool Round::may_run_anywhere(const SlurmJob& job) {
+  if (wish_of(job) != NodeWish{}) return false;
+  const auto known = everywhere_.find(job.partitions);
+  if (known != everywhere_.end()) return known->second;
+  bool all = true;
+  for (std::size_t v = 0; v < views_->size(); ++v)
+    all = all && (cluster_.of_view[v].empty() || share_a_partition(job, *(*views_)[v].slurm));
+  everywhere_.emplace(job.partitions, all);
+  return all;
+}
+
+/// Of a job that is not Cleave's to start: it would hold places that others could have.
+bool waits_for_others(const SlurmJob& job) {
+  return job.reason.starts_with("Dependency") || job.reason == "PartitionDown" ||
+         job.reason == "PartitionInactive";
 }
 
 /// False: something is there.
@@ -203,9 +241,10 @@ void Round::sort_out(const std::vector<SlurmJob>& jobs) {
     }
   for (const SlurmJob* job : waiting_in_order(jobs)) {
     if (job->starts >= slurm_gate) {
+      if (waits_for_others(*job)) continue;
       const bool one_profile =
           std::ranges::count_if(job->asks, [](const auto& ask) { return ask.second > 0; }) == 1;
-      if (one_profile && job->nodes == 1 && nodes_of_user(*job).empty())
+      if (one_profile && job->nodes == 1 && may_run_anywhere(*job))
         waiting_.push_back(round_job(*job, {}));
       else
         by_hand_.push_back(job);
@@ -227,7 +266,7 @@ void Round::sort_out(const std::vector<SlurmJob>& jobs) {
       continue;
     }
     if (now_ - mark->released > rules_->patience) {
-      gate(*job, "Slurm did not start it where it was released to");
+      gate_elsewhere(*job, *mark);
       continue;
     }
     const auto places = places_of(*job, *mark);
@@ -280,17 +319,24 @@ std::optional<std::vector<PlacedInstance>> Round::place_on(const SlurmJob& job, 
   return places;
 }
 
-/// Numbers of views: those that a job names, then all others. A name that no node has is none's, so
-/// that the job waits.
-std::vector<std::size_t> Round::named_first(const std::vector<std::string>& names) const {
+/// Numbers of views: those that a job names, then all others on which it may run. A name that no
+/// node has is none's, so that the job waits. Nodes that were tried are left out, until all were.
+std::vector<std::size_t> Round::order_for(const SlurmJob& job, const NodeWish& wish,
+                                          const std::vector<std::string>& listed) const {
   std::vector<std::size_t> order;
-  for (const std::string& name : names) {
+  for (const std::string& name : listed) {
     const auto view = view_of_.find(name);
     if (view == view_of_.end()) return {};
     order.push_back(view->second);
   }
-  for (std::size_t v = 0; v < views_->size(); ++v)
-    if (std::ranges::find(order, v) == order.end()) order.push_back(v);
+  std::vector<std::size_t> again;
+  for (std::size_t v = 0; v < views_->size(); ++v) {
+    if (cluster_.of_view[v].empty() || !may_run_on(job, wish, v) ||
+        std::ranges::find(order, v) != order.end())
+      continue;
+    (names(wish.tried, (*views_)[v].name()) ? again : order).push_back(v);
+  }
+  if (order.size() == listed.size()) order.insert(order.end(), again.begin(), again.end());
   return order;
 }
 
@@ -301,8 +347,10 @@ void Round::place_by_hand(const Fleet& now) {
     for (const InstanceEntry& instance : cluster_.file.gpus[g].instances)
       if (instance.owned) fleet.hold(static_cast<GpuId>(g), instance.placement);
   for (const SlurmJob* job : by_hand_) {
-    const std::vector<std::size_t> order = named_first(nodes_of_list(nodes_of_user(*job)));
-    const auto named = static_cast<std::int64_t>(nodes_of_list(nodes_of_user(*job)).size());
+    const NodeWish wish = wish_of(*job);
+    const auto listed = nodes_of_list(wish.wanted);
+    const std::vector<std::size_t> order = order_for(*job, wish, listed);
+    const auto named = static_cast<std::int64_t>(listed.size());
     const std::int64_t wanted = std::max(job->nodes, named);
     std::vector<PlacedInstance> all;
     std::int64_t nodes = 0;
@@ -328,7 +376,7 @@ void Round::place_by_hand(const Fleet& now) {
 }
 
 void Round::release(const SlurmJob& job, const std::vector<PlacedInstance>& at) {
-  PlaceMark mark{now_, {}, nodes_of_user(job)};
+  PlaceMark mark{now_, {}, wish_of(job)};
   for (const PlacedInstance& each : at) {
     const ClusterGpu gpu = cluster_.gpus[index(each.gpu)];
     const NodeView& view = (*views_)[gpu.view];
@@ -340,7 +388,7 @@ void Round::release(const SlurmJob& job, const std::vector<PlacedInstance>& at) 
   }
   const auto names = names_of(mark.nodes, &MarkedNode::node);
   round_.released.push_back(
-      {job.number, fmt::format("{}", fmt::join(names, ",")), marked(job.comment, mark)});
+      {job.number, job.shown, fmt::format("{}", fmt::join(names, ",")), marked(job.comment, mark)});
 }
 
 bool Round::first_was_overtaken() const {

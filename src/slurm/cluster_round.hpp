@@ -31,8 +31,13 @@
 // ("BadConstraints").
 //
 // A job of one node with instances of one profile is the engine's. Jobs over several nodes, with
-// several profiles, or with nodes of their own choice are placed before it, by priority, where they
-// fit at once; nothing is kept for them.
+// several profiles, or that may not run on every node are placed before it, by priority, where they
+// fit at once; nothing is kept for them. Why Slurm does not start a job where it was released is
+// not known: memory, a feature, a reservation. It goes to other nodes then, until it has been tried
+// on all.
+//
+// Slurm's tools do not change the nodes of an element of an array. Its node is the one whose count
+// rises; where another job of the same takes that, it finds its instance by its profile.
 
 #include <string>
 #include <string_view>
@@ -59,6 +64,7 @@ struct ClusterRules {
 /// A job that may start now.
 struct ReleasedJob {
   std::int64_t job = 0;
+  std::string shown;    // as Slurm's tools take it; elements of an array share their numbers
   std::string nodes;    // as Slurm writes lists
   std::string comment;  // with the mark
 };
@@ -66,6 +72,7 @@ struct ReleasedJob {
 /// A job that goes behind the gate again.
 struct GatedJob {
   std::int64_t job = 0;
+  std::string shown;
   std::string comment;  // with the nodes that its user had asked for (slurm/place_mark.hpp)
   std::string why;
   bool held = false;   // by Slurm, which gave it priority 0

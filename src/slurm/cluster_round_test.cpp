@@ -97,8 +97,37 @@ TEST(ClusterRound, WhatIsNotStartedInTimeGoesBehindTheGateAgain) {
   const ControllerRound late = run_cluster(slurm, begin + std::chrono::seconds(90));
   ASSERT_EQ(late.cluster.gated.size(), 1U);
   EXPECT_EQ(slurm.find(job)->starts, slurm_gate);
-  EXPECT_TRUE(slurm.find(job)->comment.empty());
+  EXPECT_EQ(slurm.find(job)->comment, "cleave:was=~n1");
   EXPECT_TRUE(slurm.find(job)->wanted_nodes.empty());
+}
+
+/// Slurm says neither of a reservation, nor of memory, nor of a feature that only one node has it.
+TEST(ClusterRound, WhatMayRunOnOneNodeOnlyGetsThere) {
+  SlurmDouble slurm({4, 1, "A100-40GB", 64}, 1);
+  const auto job = slurm.submit({{"3g.20gb", 1}}, true);
+  int second = 0;
+  while (second < 1000 && slurm.find(job)->wanted_nodes != "n3")
+    run_cluster(slurm, begin + std::chrono::seconds(++second));
+  EXPECT_LT(second, 4 * 62);
+  for (; second < 2000 && slurm.find(job)->wanted_nodes != "n1"; ++second)
+    run_cluster(slurm, begin + std::chrono::seconds(second));
+  EXPECT_LT(second, 8 * 62) << "all were tried, and it begins anew";
+}
+
+TEST(ClusterRound, NodesWhereAJobMayNotBeAreLeftOut) {
+  SlurmDouble slurm({3, 1, "A100-40GB", 64}, 1);
+  const auto apart = slurm.submit({{"3g.20gb", 1}}, true);
+  const auto other = slurm.submit({{"3g.20gb", 1}}, true);
+  const auto dependent = slurm.submit({{"1g.5gb", 1}}, true);
+  slurm.world().jobs[0].comment = "cleave:was=!n[1-2]";
+  slurm.world().jobs[1].partitions = "half,more";
+  slurm.world().nodes[0].partitions = slurm.world().nodes[2].partitions = "all";
+  slurm.world().nodes[1].partitions = "all,more";
+  slurm.world().jobs[2].reason = "Dependency";
+  run_cluster(slurm);
+  EXPECT_EQ(slurm.find(apart)->wanted_nodes, "n3");
+  EXPECT_EQ(slurm.find(other)->wanted_nodes, "n2");
+  EXPECT_TRUE(slurm.find(dependent)->wanted_nodes.empty()) << "it cannot begin, and takes no place";
 }
 
 TEST(ClusterRound, APlaceThatIsGoneIsNotUsed) {

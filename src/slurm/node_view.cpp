@@ -6,7 +6,6 @@
 #include <set>
 
 #include "base/text.hpp"
-#include "slurm/place_mark.hpp"
 
 namespace cleave {
 
@@ -100,9 +99,19 @@ bool restarts_at_once(const SlurmJob& job, Instant now) {
   return waits_after_restart(job, now) && !rests(job, now);
 }
 
-std::string nodes_of_user(const SlurmJob& job) {
+NodeWish wish_of(const SlurmJob& job) {
   if (const auto mark = parse_mark(job.comment)) return mark->was;
-  return job.wanted_nodes.empty() ? asked_nodes(job.comment) : job.wanted_nodes;
+  NodeWish wish = asked_nodes(job.comment);
+  if (wish.wanted.empty()) wish.wanted = job.wanted_nodes;
+  return wish;
+}
+
+bool share_a_partition(const SlurmJob& job, const SlurmNode& node) {
+  if (job.partitions.empty() || node.partitions.empty()) return true;
+  const auto theirs = split(node.partitions, ',');
+  return std::ranges::any_of(split(job.partitions, ','), [&](std::string_view each) {
+    return std::ranges::find(theirs, each) != theirs.end();
+  });
 }
 
 std::vector<const SlurmJob*> waiting_in_order(const std::vector<SlurmJob>& jobs) {

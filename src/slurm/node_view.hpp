@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "graph/state_graph.hpp"
+#include "slurm/place_mark.hpp"
 #include "slurm/slurm_records.hpp"
 
 namespace cleave {
@@ -82,8 +83,10 @@ struct SlurmSight {
 [[nodiscard]] bool restarts_at_once(const SlurmJob& job, Instant now);
 [[nodiscard]] bool rests(const SlurmJob& job, Instant now);
 
-/// Nodes that its user named, as Slurm writes lists, and not those that it was released to.
-[[nodiscard]] std::string nodes_of_user(const SlurmJob& job);
+/// Nodes of its user's choice, and not those that it was released to.
+[[nodiscard]] NodeWish wish_of(const SlurmJob& job);
+/// Whether one of its partitions has the node.
+[[nodiscard]] bool share_a_partition(const SlurmJob& job, const SlurmNode& node);
 
 /// Jobs that wait and want instances, as Slurm orders them: by priority, then by number. Held ones
 /// are not among them.

@@ -37,6 +37,24 @@ std::optional<MarkedNode> node_of_mark(std::string_view text) {
 
 }  // namespace
 
+NodeWish parse_wish(std::string_view text) {
+  NodeWish wish;
+  const std::size_t tried = std::min(text.find('~'), text.size());
+  if (tried < text.size()) wish.tried = text.substr(tried + 1);
+  text = text.substr(0, tried);
+  const std::size_t excluded = std::min(text.find('!'), text.size());
+  if (excluded < text.size()) wish.excluded = text.substr(excluded + 1);
+  wish.wanted = text.substr(0, excluded);
+  return wish;
+}
+
+std::string wish_text(const NodeWish& wish) {
+  std::string text = wish.wanted;
+  if (!wish.excluded.empty()) text += fmt::format("!{}", wish.excluded);
+  if (!wish.tried.empty()) text += fmt::format("~{}", wish.tried);
+  return text;
+}
+
 std::optional<PlaceMark> parse_mark(std::string_view comment) {
   std::string_view word = mark_word(comment);
   if (word.empty()) return std::nullopt;
@@ -48,7 +66,7 @@ std::optional<PlaceMark> parse_mark(std::string_view comment) {
   PlaceMark mark{Instant(std::chrono::seconds(*seconds)), {}, {}};
   word.remove_prefix(cut + 1);
   if (const std::size_t was = word.find(was_word); was != std::string_view::npos) {
-    mark.was = word.substr(was + was_word.size());
+    mark.was = parse_wish(word.substr(was + was_word.size()));
     word = word.substr(0, was);
   }
   for (const std::string_view text : split(word, ';')) {
@@ -74,20 +92,19 @@ std::string marked(std::string_view comment, const PlaceMark& mark) {
       places.push_back(fmt::format("{}@{}", each.gpu, each.start));
     text += fmt::format("{}", fmt::join(places, ","));
   }
-  if (!mark.was.empty()) text += fmt::format("{}{}", was_word, mark.was);
+  if (mark.was != NodeWish{}) text += fmt::format("{}{}", was_word, wish_text(mark.was));
   return text;
 }
 
-std::string asked_nodes(std::string_view comment) {
+NodeWish asked_nodes(std::string_view comment) {
   const std::string_view word = mark_word(comment);
-  return word.starts_with(asked_front) ? std::string(word.substr(asked_front.size()))
-                                       : std::string();
+  return word.starts_with(asked_front) ? parse_wish(word.substr(asked_front.size())) : NodeWish{};
 }
 
-std::string asking_for(std::string_view comment, const std::string& nodes) {
+std::string asking_for(std::string_view comment, const NodeWish& wish) {
   std::string text = unmarked(comment);
-  if (nodes.empty()) return text;
-  return fmt::format("{}{}{}{}", text, text.empty() ? "" : " ", asked_front, nodes);
+  if (wish == NodeWish{}) return text;
+  return fmt::format("{}{}{}{}", text, text.empty() ? "" : " ", asked_front, wish_text(wish));
 }
 
 std::string unmarked(std::string_view comment) {

@@ -5,10 +5,12 @@
 //     cleave:1764205000:n1=0@4,0@6;n2=1@0            released then, at these GPUs and starts
 //     cleave:1764205000:n1=0@4:was=n[1-3]            and had asked for these nodes itself
 //     cleave:was=n[1-3]                              the same, while it waits
+//     cleave:was=!n4~n1                              not on n4; Slurm did not start it on n1
 //
 // Nodes that a user names stand there and not in the job's own list while it waits: Slurm refuses a
-// job, and a change of one, whose nodes have less at that moment than it asks for. The submit
-// plugin writes the last form, and takes no such word in a user's own comment.
+// job, and a change of one, whose nodes have less at that moment than it asks for. Those that it is
+// not to have stand there since no tool of Slurm's says them. The submit plugin writes these forms,
+// and takes no such word in a user's own comment.
 
 #include <optional>
 #include <string>
@@ -32,11 +34,21 @@ struct MarkedNode {
   friend bool operator==(const MarkedNode&, const MarkedNode&) = default;
 };
 
+/// Nodes as Slurm writes lists, all empty where a job may be anywhere.
+struct NodeWish {
+  std::string wanted, excluded;  // by its user
+  std::string tried;             // Slurm did not start it there, for a reason that is not known
+  friend bool operator==(const NodeWish&, const NodeWish&) = default;
+};
+/// "n[1-3]!n4~n1".
+[[nodiscard]] NodeWish parse_wish(std::string_view text);
+[[nodiscard]] std::string wish_text(const NodeWish& wish);
+
 /// The mark of a job.
 struct PlaceMark {
   Instant released;
   std::vector<MarkedNode> nodes;
-  std::string was;  // nodes that the user had asked for
+  NodeWish was;
   friend bool operator==(const PlaceMark&, const PlaceMark&) = default;
 };
 
@@ -44,10 +56,10 @@ struct PlaceMark {
 [[nodiscard]] std::optional<PlaceMark> parse_mark(std::string_view comment);
 /// The comment with this mark in the place of any other.
 [[nodiscard]] std::string marked(std::string_view comment, const PlaceMark& mark);
-/// The nodes that a job which waits asks for; empty where it has none.
-[[nodiscard]] std::string asked_nodes(std::string_view comment);
+/// What a job that waits asks for.
+[[nodiscard]] NodeWish asked_nodes(std::string_view comment);
 /// The comment of a job that waits, in the place of any mark.
-[[nodiscard]] std::string asking_for(std::string_view comment, const std::string& nodes);
+[[nodiscard]] std::string asking_for(std::string_view comment, const NodeWish& wish);
 /// The comment as its user wrote it.
 [[nodiscard]] std::string unmarked(std::string_view comment);
 

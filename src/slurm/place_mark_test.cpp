@@ -18,19 +18,23 @@ TEST(PlaceMark, StandsAtTheEndOfTheComment) {
 TEST(PlaceMark, SeveralNodesAndThoseOfTheUser) {
   PlaceMark mark = one;
   mark.nodes.push_back({"n2", {{1, 0}}});
-  mark.was = "n[1-3,5]";
-  EXPECT_EQ(marked("", mark), "cleave:1764205000:n1=0@4,2@0;n2=1@0:was=n[1-3,5]");
+  mark.was = {"n[1-3,5]", "n4", "n1"};
+  EXPECT_EQ(marked("", mark), "cleave:1764205000:n1=0@4,2@0;n2=1@0:was=n[1-3,5]!n4~n1");
   EXPECT_EQ(parse_mark(marked("", mark)), mark);
 }
 
 TEST(PlaceMark, AJobThatWaitsKeepsTheNodesOfItsUser) {
-  EXPECT_EQ(asking_for("my run", "n[1-3]"), "my run cleave:was=n[1-3]");
-  EXPECT_EQ(asked_nodes(asking_for("", "n2")), "n2");
-  EXPECT_EQ(asking_for(marked("my run", one), ""), "my run");
-  EXPECT_EQ(asking_for(asking_for("my run", "n1"), "n2"), "my run cleave:was=n2");
+  const NodeWish wish{"n[1-3]", "", ""};
+  EXPECT_EQ(asking_for("my run", wish), "my run cleave:was=n[1-3]");
+  EXPECT_EQ(asked_nodes(asking_for("", wish)), wish);
+  EXPECT_EQ(asking_for(marked("my run", one), {}), "my run");
+  EXPECT_EQ(asking_for(asking_for("my run", wish), {"", "n2", ""}), "my run cleave:was=!n2");
+  for (const NodeWish& each :
+       {NodeWish{"", "", "n1"}, NodeWish{"", "n[2-3]", "n1,n4"}, NodeWish{"n1", "n2", ""}})
+    EXPECT_EQ(parse_wish(wish_text(each)), each);
   EXPECT_FALSE(parse_mark("cleave:was=n2"));
-  EXPECT_EQ(asked_nodes("cleave:was=n2 later"), "");
-  EXPECT_EQ(asked_nodes(marked("", one)), "");
+  EXPECT_EQ(asked_nodes("cleave:was=n2 later"), NodeWish{});
+  EXPECT_EQ(asked_nodes(marked("", one)), NodeWish{});
 }
 
 TEST(PlaceMark, OtherWordsAreNone) {

@@ -72,7 +72,7 @@ std::vector<Movable> Compactor::movable(GpuId gpu) const {
   for (const SlurmClaim& claim : view.report->claims) {
     if (claim.gpu != at.gpu || !fleet_[gpu].held.contains(claim.placement)) continue;
     for (const SlurmJob* job : view.started)
-      if (claim.job() == job->number && job->requeueable && nodes_of_user(*job).empty() &&
+      if (claim.job() == job->number && job->requeueable && wish_of(*job) == NodeWish{} &&
           job->nodes == 1 && sum_of(job->asks) == 1)
         movable.push_back({job, claim.placement, job->starts ? now_ - *job->starts : Duration{}});
   }
@@ -104,7 +104,7 @@ std::optional<Compactor::Way> Compactor::way(const SlurmJob& job, GpuId gpu,
 }
 
 std::optional<CompactPlan> Compactor::plan(const SlurmJob& job, std::size_t most) {
-  const auto listed = nodes_of_list(nodes_of_user(job));
+  const auto listed = nodes_of_list(wish_of(job).wanted);
   std::optional<Way> best;
   for (std::size_t g = 0; g < cluster_.gpus.size(); ++g) {
     const auto gpu = static_cast<GpuId>(g);

@@ -59,6 +59,10 @@ Result<void> SlurmDouble::gate(const GatedJob& gated) {
   return {};
 }
 
+Result<void> SlurmDouble::requeue(const std::string& shown) {
+  return requeue(parse_integer(shown).value_or(0));
+}
+
 Result<void> SlurmDouble::requeue(std::int64_t number) {
   SlurmJob* const of = job(number);
   end(number);

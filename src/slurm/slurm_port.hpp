@@ -27,7 +27,7 @@ class SlurmPort {
   /// Slurm holds it no more.
   [[nodiscard]] virtual Result<void> unhold(std::int64_t job) = 0;
   /// The job is stopped and waits again.
-  [[nodiscard]] virtual Result<void> requeue(std::int64_t job) = 0;
+  [[nodiscard]] virtual Result<void> requeue(const std::string& shown) = 0;
   /// Runs of these jobs that have ended, by the accounting.
   [[nodiscard]] virtual Result<std::vector<AccountedEnd>> ends(
       const std::vector<const SlurmJob*>& jobs) = 0;

@@ -110,6 +110,7 @@ constexpr JobColumn job_columns[] = {
     {"NodeList", [](auto text, SlurmJob& job) { job.runs_on = said(text); }},
     {"Requeue", [](auto text, SlurmJob& job) { job.requeueable = text == "1"; }},
     {"RestartCnt", [](auto text, SlurmJob& job) { job.restarts = whole(text); }},
+    {"Partition", [](auto text, SlurmJob& job) { job.partitions = said(text); }},
 };
 
 bool read_job(std::string_view record, SlurmJob& job) {
@@ -214,6 +215,7 @@ Result<std::vector<SlurmNode>> parse_scontrol_nodes(std::string_view text) {
     node.reason = reason_of(line);
     node.begun = slurm_time(value_of(line, "SlurmdStartTime"));
     node.takes_jobs = takes_jobs(node.state);
+    node.partitions = value_of(line, "Partitions");
     node.cpus = number_of(line, "CPUTot");
     node.cpus_used = number_of(line, "CPUAlloc");
     node.memory = MiB{number_of(line, "RealMemory")};

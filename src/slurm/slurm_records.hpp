@@ -59,8 +59,9 @@ struct SlurmNode {
   std::string name;
   GresCounts has, used;  // what Slurm counts, and of that what it has given to jobs
   bool takes_jobs = true;
-  std::string state;   // as Slurm says it: "MIXED", "IDLE+DRAIN"
-  std::string reason;  // of a drain, without who and when
+  std::string state;       // as Slurm says it: "MIXED", "IDLE+DRAIN"
+  std::string reason;      // of a drain, without who and when
+  std::string partitions;  // "mig,all"
   std::int64_t cpus = 0, cpus_used = 0;
   MiB memory, memory_used;
   std::optional<Instant> begun;  // when its slurmd did
@@ -72,7 +73,7 @@ enum class SlurmJobState : std::uint8_t { pending, running, ending, over };
 /// A job, or one element of an array.
 struct SlurmJob {
   std::int64_t number = 0;  // its own, also as the element of an array
-  std::string shown;        // as users know it: "12_3"
+  std::string shown;        // as users know it, and Slurm's tools take it: "12_3"
   SlurmJobState state = SlurmJobState::pending;
   GresCounts asks;  // on each of its nodes
   std::int64_t nodes = 1, cpus = 1;
@@ -84,6 +85,7 @@ struct SlurmJob {
   std::string wanted_nodes, runs_on;  // as Slurm writes lists of nodes
   bool requeueable = false;
   std::int64_t restarts = 0;
+  std::string partitions;  // one of these
   std::string comment;
 };
 

@@ -177,7 +177,10 @@ local function with_counts(job_desc)
 end
 
 local function wants_instances(text)
-  return text ~= nil and string.find(text, "mig:", 1, true) ~= nil
+  for word in string.gmatch(text or "", "[^,]+") do
+    if string.find(word, "mig:", 1, true) and not string.find(word, ":0$") then return true end
+  end
+  return false
 end
 
 function cleave_submit(job_desc)
@@ -193,11 +196,15 @@ function cleave_submit(job_desc)
   if gated and wants_instances(job_desc.tres_per_node) then
     local begins = job_desc.begin_time
     if begins == nil or begins <= os.time() then job_desc.begin_time = gate end
-    -- Slurm would refuse it where these nodes have no instances at this moment.
-    local nodes = job_desc.req_nodes or ""
-    if nodes ~= "" then
-      job_desc.comment = comment .. (comment == "" and "" or " ") .. "cleave:was=" .. nodes
-      job_desc.req_nodes = ""
+    -- Slurm would refuse it where these nodes have no instances at this moment. Those of an array
+    -- cannot be changed later, and stay where they are.
+    local nodes, excluded = job_desc.req_nodes or "", job_desc.exc_nodes or ""
+    local array = (job_desc.array_inx or "") ~= ""
+    if (nodes ~= "" and not array) or excluded ~= "" then
+      local wish = array and "" or nodes
+      if excluded ~= "" then wish = wish .. "!" .. excluded end
+      job_desc.comment = comment .. (comment == "" and "" or " ") .. "cleave:was=" .. wish
+      if not array then job_desc.req_nodes = "" end
     end
   end
   return slurm.SUCCESS
@@ -209,6 +216,15 @@ function cleave_modify(job_desc, job_rec, modify_uid)
   if job_desc.comment ~= nil and string.find(job_desc.comment, "cleave:", 1, true) then
     slurm.log_user("a comment cannot have a word that begins with 'cleave:'")
     return slurm.ERROR
+  end
+  if string.find(job_desc.tres_per_node or "", "mig:@uncut@", 1, true) then
+    slurm.log_user("--gres=mig needs a size, such as mig:%s", profiles[1].name)
+    return slurm.ERROR
+  end
+  -- What the job's comment says of its nodes stays.
+  local word = string.match(job_rec.comment or "", "(cleave:%S+)$")
+  if job_desc.comment ~= nil and word ~= nil then
+    job_desc.comment = job_desc.comment .. (job_desc.comment == "" and "" or " ") .. word
   end
   local begins = job_desc.begin_time
   local asks = job_rec.tres_per_node or job_rec.gres_req or job_rec.gres
@@ -243,7 +259,7 @@ std::string lua_plugin(const SlurmSetup& setup) {
   std::string text(lua_text);
   text = filled(text, "@profiles@", lua_profiles(setup));
   text = filled(text, "@gated@", setup.mode == SlurmMode::cluster ? "true" : "false");
-  text = filled(text, "@uncut@", std::string(uncut_type));
+  for (int place = 0; place < 2; ++place) text = filled(text, "@uncut@", std::string(uncut_type));
   text = filled(text, "@gate@", fmt::format("{}", gate));
   return filled(text, "@controller_uid@", "0");
 }

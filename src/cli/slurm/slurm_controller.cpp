@@ -55,7 +55,7 @@ class DryPort final : public SlurmPort {
   [[nodiscard]] Result<void> gate(const GatedJob&) override { return {}; }
   [[nodiscard]] Result<void> hurry(std::int64_t) override { return {}; }
   [[nodiscard]] Result<void> unhold(std::int64_t) override { return {}; }
-  [[nodiscard]] Result<void> requeue(std::int64_t) override { return {}; }
+  [[nodiscard]] Result<void> requeue(const std::string&) override { return {}; }
   [[nodiscard]] Result<std::vector<AccountedEnd>> ends(
       const std::vector<const SlurmJob*>& jobs) override {
     return real_->ends(jobs);
@@ -75,9 +75,9 @@ Json to_json(const ControllerRound& round, double took_s) {
     for (const NodeUpdate& update : *each)
       updates.push_back({{"node", update.node}, {"gres", gres_text(update.counts)}});
   for (const ReleasedJob& job : round.cluster.released)
-    released.push_back({{"job", job.job}, {"nodes", job.nodes}, {"comment", job.comment}});
+    released.push_back({{"job", job.shown}, {"nodes", job.nodes}, {"comment", job.comment}});
   for (const GatedJob& job : round.cluster.gated)
-    gated.push_back({{"job", job.job}, {"why", job.why}});
+    gated.push_back({{"job", job.shown}, {"why", job.why}});
   for (const AccountedEnd& end : round.ended)
     ended.push_back({{"job", end.job}, {"status", end.status}});
   for (const ClaimLeft& claim : round.given_back)
@@ -108,9 +108,9 @@ void tell(const ControllerRound& round, double took_s,
     for (const NodeUpdate& update : *each)
       fmt::print("{} {}\n", update.node, gres_text(update.counts));
   for (const ReleasedJob& job : round.cluster.released)
-    fmt::print("job {} to {}\n", job.job, job.nodes);
+    fmt::print("job {} to {}\n", job.shown, job.nodes);
   for (const GatedJob& job : round.cluster.gated)
-    fmt::print("job {} waits again: {}\n", job.job, job.why);
+    fmt::print("job {} waits again: {}\n", job.shown, job.why);
   for (const AccountedEnd& end : round.ended)
     fmt::print("job {} has ended, which Slurm had forgotten\n", end.job);
   for (const std::string& node : round.registered)

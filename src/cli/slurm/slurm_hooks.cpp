@@ -83,10 +83,10 @@ bool is_batch(std::int64_t job) {
   return !flags.empty() && flags.front() > 0;  // it grows with each time that it is put back
 }
 
-bool put_back(std::int64_t job) {
+bool put_back(const SlurmJob& job) {
   for (int attempt = 0; attempt < 60; ++attempt) {
-    if (ask_slurm({"scontrol", "requeue", fmt::format("{}", job)})) return true;
-    const auto found = look_up_job(job);
+    if (ask_slurm({"scontrol", "requeue", job.shown})) return true;
+    const auto found = look_up_job(job.number);
     if (found && found->state != SlurmJobState::running) return true;
     std::this_thread::sleep_for(std::chrono::seconds(1));
   }

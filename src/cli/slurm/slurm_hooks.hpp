@@ -31,8 +31,9 @@ void add_hook_options(CommandLine& command, HookOptions& options);
 [[nodiscard]] Result<SlurmJob> look_up_patiently(std::int64_t job, std::chrono::seconds patience);
 /// Whether it was submitted by sbatch; others are not requeued.
 [[nodiscard]] bool is_batch(std::int64_t job);
-/// Has it wait again, and goes on asking for a minute. Whether it does.
-[[nodiscard]] bool put_back(std::int64_t job);
+/// Has it wait again, and goes on asking for a minute. Whether it does. By the name that its users
+/// know: the number of one element of an array is that of the whole array, too.
+[[nodiscard]] bool put_back(const SlurmJob& job);
 
 /// Readers see the old note or the whole new one.
 [[nodiscard]] Result<void> write_note(const HookOptions& options, const HookJob& job,

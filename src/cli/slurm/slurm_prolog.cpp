@@ -21,13 +21,12 @@ using std::chrono::seconds;
 constexpr seconds left_over_patience{20};
 
 /// What becomes of a job that has no instance.
-void turn_away(const HookJob& hook, bool requeue, const std::string& why) {
-  const std::string job = fmt::format("{}", hook.number);
+void turn_away(const HookJob& hook, const SlurmJob& job, bool requeue, const std::string& why) {
   const std::string said = comment_text(fmt::format("cleave on {}: {}", hook.node, why));
-  (void)ask_slurm({"scontrol", "update", "JobId=" + job, "AdminComment=" + said});
-  if (requeue && put_back(hook.number)) return;
-  (void)ask_slurm({"scontrol", "notify", job, said});
-  (void)ask_slurm({"scancel", job});
+  (void)ask_slurm({"scontrol", "update", "JobId=" + job.shown, "AdminComment=" + said});
+  if (requeue && put_back(job)) return;
+  (void)ask_slurm({"scontrol", "notify", job.shown, said});
+  (void)ask_slurm({"scancel", job.shown});
 }
 
 /// `room`: how long to wait for it, which is only asked where there is none at once.
@@ -65,7 +64,7 @@ Result<void> begin(const HookOptions& given) {
   };
   const auto refuse = [&](const Error& why) -> Result<void> {
     (void)write_note(options, *hook, {{}, why.text()});
-    turn_away(*hook, requeues(), why.text());
+    turn_away(*hook, *job, requeues(), why.text());
     return std::unexpected(why);
   };
   auto daemon = open_daemon(options);

@@ -96,7 +96,7 @@ Json to_json(const CompactPlan& plan) {
 Result<void> carry_out(SlurmTools& tools, const std::vector<CompactPlan>& plans) {
   for (const CompactPlan& plan : plans)
     for (const CompactMove& move : plan.moves)
-      if (const auto done = tools.requeue(move.job); !done)
+      if (const auto done = tools.requeue(move.shown); !done)
         return fail_at(fmt::format("job {}", move.shown), done.error());
   return {};
 }

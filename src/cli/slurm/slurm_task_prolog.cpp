@@ -32,7 +32,7 @@ void wait_for_the_end(const HookJob& hook) {
   const auto job = look_up_patiently(hook.number, minute);
   if (job && job->restarts > most_put_back) return;
   for (int attempt = 0; attempt < 3; ++attempt)
-    if (job && job->requeueable && is_batch(hook.number) && put_back(hook.number))
+    if (job && job->requeueable && is_batch(hook.number) && put_back(*job))
       std::this_thread::sleep_for(minute);
 }
 

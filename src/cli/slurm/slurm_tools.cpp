@@ -44,6 +44,11 @@ std::string with_node(std::string text, const std::string& node) {
   return text;
 }
 
+/// Of an array: `scontrol` refuses to change its nodes.
+bool is_element(const std::string& job) {
+  return job.contains('_');
+}
+
 struct ReportedClaim {
   std::string key;
   std::int64_t gpu = 0, start = 0;
@@ -210,8 +215,11 @@ Result<void> SlurmTools::set_counts(const NodeUpdate& update_of) {
 
 /// The place first: a job must not start before it says where.
 Result<void> SlurmTools::release(const ReleasedJob& job) {
-  return update({fmt::format("JobId={}", job.job), "ReqNodeList=" + job.nodes,
-                 "Comment=" + job.comment, "StartTime=now"});
+  std::vector<std::string> words = {"JobId=" + job.shown};
+  if (!is_element(job.shown)) words.push_back("ReqNodeList=" + job.nodes);
+  words.push_back("Comment=" + job.comment);
+  words.emplace_back("StartTime=now");
+  return update(words);
 }
 
 Result<void> SlurmTools::gate(const GatedJob& job) {
@@ -272,8 +280,8 @@ Result<void> SlurmTools::give_back(const ClaimLeft& claim) {
   return {};
 }
 
-Result<void> SlurmTools::requeue(std::int64_t job) {
-  if (const auto said = run_tool(reach_, {"scontrol", "requeue", fmt::format("{}", job)}); !said)
+Result<void> SlurmTools::requeue(const std::string& job) {
+  if (const auto said = run_tool(reach_, {"scontrol", "requeue", job}); !said)
     return std::unexpected(said.error());
   return {};
 }

@@ -40,7 +40,7 @@ class SlurmTools final : public SlurmPort {
   [[nodiscard]] Result<void> gate(const GatedJob& job) override;
   [[nodiscard]] Result<void> hurry(std::int64_t job) override;
   [[nodiscard]] Result<void> unhold(std::int64_t job) override;
-  [[nodiscard]] Result<void> requeue(std::int64_t job) override;
+  [[nodiscard]] Result<void> requeue(const std::string& shown) override;
   [[nodiscard]] Result<std::vector<AccountedEnd>> ends(
       const std::vector<const SlurmJob*>& jobs) override;
   [[nodiscard]] Result<void> mark_ended(const AccountedEnd& end) override;
