@@ -148,12 +148,6 @@ bool Round::may_run_anywhere(const SlurmJob& job) {
   return all;
 }
 
-/// Of a job that is not Cleave's to start: it would hold places that others could have.
-bool waits_for_others(const SlurmJob& job) {
-  return job.reason.starts_with("Dependency") || job.reason == "PartitionDown" ||
-         job.reason == "PartitionInactive";
-}
-
 /// False: something is there.
 bool Round::take(GpuId gpu, PlacementId placement) {
   GpuEntry& entry = cluster_.file.gpus[index(gpu)];
@@ -241,7 +235,6 @@ void Round::sort_out(const std::vector<SlurmJob>& jobs) {
     }
   for (const SlurmJob* job : waiting_in_order(jobs)) {
     if (job->starts >= slurm_gate) {
-      if (waits_for_others(*job)) continue;
       const bool one_profile =
           std::ranges::count_if(job->asks, [](const auto& ask) { return ask.second > 0; }) == 1;
       if (one_profile && job->nodes == 1 && may_run_anywhere(*job))

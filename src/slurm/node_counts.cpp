@@ -169,17 +169,31 @@ class NodePromise {
   bool open_ = false;
 };
 
-bool may_run_on(const SlurmJob& job, const std::set<std::string>& wanted, const NodeView& view) {
-  return job.wanted_nodes.empty() || wanted.contains(view.name());
-}
+/// Of what is known of it: neither its features nor its memory are.
+class Allowed {
+ public:
+  explicit Allowed(const SlurmJob& job)
+      : job_(&job), wanted_(set_of(job.wanted_nodes)), excluded_(set_of(wish_of(job).excluded)) {}
+  bool operator()(const NodeView& view) const {
+    return (wanted_.empty() || wanted_.contains(view.name())) && !excluded_.contains(view.name()) &&
+           share_a_partition(*job_, *view.slurm);
+  }
+
+ private:
+  static std::set<std::string> set_of(const std::string& list) {
+    const auto names = nodes_of_list(list);
+    return {names.begin(), names.end()};
+  }
+  const SlurmJob* job_;
+  std::set<std::string> wanted_, excluded_;
+};
 
 /// The first nodes that have room for it, all of them or none.
 bool promise(const SlurmJob& job, std::vector<NodePromise>& nodes, std::size_t& first) {
-  const auto listed = nodes_of_list(job.wanted_nodes);
-  const std::set<std::string> wanted(listed.begin(), listed.end());
+  const Allowed allowed(job);
   std::vector<std::pair<std::size_t, NodePromise>> taken;
   for (std::size_t i = job.wanted_nodes.empty() ? first : 0; i < nodes.size(); ++i) {
-    if (!may_run_on(job, wanted, nodes[i].view())) continue;
+    if (!allowed(nodes[i].view())) continue;
     NodePromise before = nodes[i];
     if (!nodes[i].add_job(job)) continue;
     taken.emplace_back(i, std::move(before));
@@ -194,11 +208,10 @@ bool promise(const SlurmJob& job, std::vector<NodePromise>& nodes, std::size_t& 
 
 std::optional<KeptNode> keep_for(const SlurmJob& job, std::vector<NodePromise>& nodes,
                                  Instant now) {
-  const auto listed = nodes_of_list(job.wanted_nodes);
-  const std::set<std::string> wanted(listed.begin(), listed.end());
+  const Allowed allowed(job);
   std::optional<std::pair<std::size_t, NodePromise::Later>> best;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    if (!may_run_on(job, wanted, nodes[i].view())) continue;
+    if (!allowed(nodes[i].view())) continue;
     auto room = nodes[i].room_for(job, now);
     if (room && (!best || room->from < best->second.from)) best = {i, std::move(*room)};
   }
@@ -210,9 +223,10 @@ std::optional<KeptNode> keep_for(const SlurmJob& job, std::vector<NodePromise>& 
 }
 
 /// Jobs that ask for the same of the same nodes have the same answer as long as promises only grow.
-using Ask = std::tuple<GresCounts, std::string, std::int64_t, std::int64_t>;
+using Ask =
+    std::tuple<GresCounts, std::string, std::string, std::string, std::int64_t, std::int64_t>;
 Ask ask_of(const SlurmJob& job) {
-  return {job.asks, job.wanted_nodes, job.nodes, job.cpus};
+  return {job.asks, job.wanted_nodes, wish_of(job).excluded, job.partitions, job.nodes, job.cpus};
 }
 
 }  // namespace

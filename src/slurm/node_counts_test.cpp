@@ -206,6 +206,21 @@ TEST(NodeCounts, AJobThatWasPutBackThriceTakesItsTwoMinutes) {
   }
 }
 
+TEST(NodeCounts, RoomIsPromisedWhereAJobMayBe) {
+  SlurmDouble slurm({3, 1, "A100-40GB", 64}, 1);
+  slurm.submit({{"7g.40gb", 1}}, false);
+  slurm.world().jobs[0].comment = "cleave:was=!n1";
+  slurm.world().jobs[0].partitions = "half";
+  slurm.world().nodes[0].partitions = slurm.world().nodes[1].partitions = "all";
+  slurm.world().nodes[2].partitions = "all,half";
+  ControllerSettings settings;
+  settings.counts.spare = false;
+  run_rounds(slurm, 2, settings);
+  EXPECT_EQ(count_of(slurm.world().nodes[0].has, "7g.40gb"), 0);
+  EXPECT_EQ(count_of(slurm.world().nodes[1].has, "7g.40gb"), 0);
+  EXPECT_EQ(count_of(slurm.world().nodes[2].has, "7g.40gb"), 1);
+}
+
 TEST(NodeCounts, OneThatKeepsStillIsNotUpdated) {
   SlurmDouble slurm({3, 4, "A100-40GB", 64}, 5);
   for (int i = 0; i < 8; ++i) slurm.submit({{"2g.10gb", 1}}, false);

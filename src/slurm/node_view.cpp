@@ -114,10 +114,16 @@ bool share_a_partition(const SlurmJob& job, const SlurmNode& node) {
   });
 }
 
+bool waits_for_others(const SlurmJob& job) {
+  return !job.depends_on.empty() || job.reason.starts_with("Dependency") ||
+         job.reason == "PartitionDown" || job.reason == "PartitionInactive";
+}
+
 std::vector<const SlurmJob*> waiting_in_order(const std::vector<SlurmJob>& jobs) {
   std::vector<const SlurmJob*> waiting;
   for (const SlurmJob& job : jobs)
-    if (job.state == SlurmJobState::pending && job.priority > 0 && sum_of(job.asks) > 0)
+    if (job.state == SlurmJobState::pending && job.priority > 0 && sum_of(job.asks) > 0 &&
+        !waits_for_others(job))
       waiting.push_back(&job);
   std::ranges::sort(waiting, [](const SlurmJob* a, const SlurmJob* b) {
     return a->priority != b->priority ? a->priority > b->priority : a->number < b->number;

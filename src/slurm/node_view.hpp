@@ -88,8 +88,11 @@ struct SlurmSight {
 /// Whether one of its partitions has the node.
 [[nodiscard]] bool share_a_partition(const SlurmJob& job, const SlurmNode& node);
 
-/// Jobs that wait and want instances, as Slurm orders them: by priority, then by number. Held ones
-/// are not among them.
+/// Whether it waits for other jobs or for its partition: room for it would be nobody's meanwhile.
+[[nodiscard]] bool waits_for_others(const SlurmJob& job);
+
+/// Jobs that wait for instances, as Slurm orders them: by priority, then by number. Held ones are
+/// not among them, nor those that wait for others.
 [[nodiscard]] std::vector<const SlurmJob*> waiting_in_order(const std::vector<SlurmJob>& jobs);
 
 }  // namespace cleave

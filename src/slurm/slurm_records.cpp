@@ -111,6 +111,7 @@ constexpr JobColumn job_columns[] = {
     {"Requeue", [](auto text, SlurmJob& job) { job.requeueable = text == "1"; }},
     {"RestartCnt", [](auto text, SlurmJob& job) { job.restarts = whole(text); }},
     {"Partition", [](auto text, SlurmJob& job) { job.partitions = said(text); }},
+    {"Dependency", [](auto text, SlurmJob& job) { job.depends_on = said(text); }},
 };
 
 bool read_job(std::string_view record, SlurmJob& job) {

@@ -86,6 +86,7 @@ struct SlurmJob {
   bool requeueable = false;
   std::int64_t restarts = 0;
   std::string partitions;  // one of these
+  std::string depends_on;  // jobs that it still waits for: "afterok:12(unfulfilled)"
   std::string comment;
 };
 

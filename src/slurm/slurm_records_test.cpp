@@ -40,9 +40,9 @@ std::string record(std::string_view text) {
 TEST(Squeue, AJobAndAnElementOfAnArray) {
   const auto read = parse_squeue(
       record("4|4|N/A|PD|gres:mig:7g.40gb:1|1|2|4294901756|1000|1764205647|N/A|10:00|"
-             "JobHeldUser|||1|2|mig|x y") +
+             "JobHeldUser|||1|2|mig|afterok:3(unfulfilled)|x y") +
           record("5|3|1|R|gres:mig:3g.20gb:1|1|1|99|0|1764205647|1764205648|UNLIMITED|None||n1|0|"
-                 "0|mig|(null)"),
+                 "0|mig||(null)"),
       mark);
   ASSERT_TRUE(read) << read.error().text();
   ASSERT_EQ(read->jobs.size(), 2U);
@@ -56,6 +56,8 @@ TEST(Squeue, AJobAndAnElementOfAnArray) {
   EXPECT_FALSE(first.starts);
   EXPECT_TRUE(first.requeueable);
   EXPECT_EQ(first.restarts, 2);
+  EXPECT_EQ(first.partitions, "mig");
+  EXPECT_EQ(first.depends_on, "afterok:3(unfulfilled)");
   EXPECT_EQ(first.comment, "x y");
   const SlurmJob& second = read->jobs[1];
   EXPECT_EQ(second.shown, "3_1");
@@ -67,7 +69,7 @@ TEST(Squeue, AJobAndAnElementOfAnArray) {
 TEST(Squeue, WhatUsersWriteIsNoRecord) {
   const std::string forged = "hello|5a\n9|9|N/A|R|gres:mig:7g.40gb:8|1|1|1|0|1|1|1:00|None||n1|1|x";
   const auto read = parse_squeue(
-      record("4|4|N/A|PD|gres:mig:7g.40gb:1|1|2|7|1000|1764205647|N/A|10:00|Resources|||1|0|mig|" +
+      record("4|4|N/A|PD|gres:mig:7g.40gb:1|1|2|7|1000|1764205647|N/A|10:00|Resources|||1|0|mig||" +
              forged),
       mark);
   ASSERT_TRUE(read);

@@ -193,20 +193,20 @@ function cleave_submit(job_desc)
   if said ~= slurm.SUCCESS then return said end
   said = with_counts(job_desc)
   if said ~= slurm.SUCCESS then return said end
-  if gated and wants_instances(job_desc.tres_per_node) then
+  if not wants_instances(job_desc.tres_per_node) then return slurm.SUCCESS end
+  if gated then
     local begins = job_desc.begin_time
     if begins == nil or begins <= os.time() then job_desc.begin_time = gate end
-    -- Slurm would refuse it where these nodes have no instances at this moment. Those of an array
-    -- cannot be changed later, and stay where they are.
-    local nodes, excluded = job_desc.req_nodes or "", job_desc.exc_nodes or ""
-    local array = (job_desc.array_inx or "") ~= ""
-    if (nodes ~= "" and not array) or excluded ~= "" then
-      local wish = array and "" or nodes
-      if excluded ~= "" then wish = wish .. "!" .. excluded end
-      job_desc.comment = comment .. (comment == "" and "" or " ") .. "cleave:was=" .. wish
-      if not array then job_desc.req_nodes = "" end
-    end
   end
+  -- The controller sees these nowhere else. In cluster mode Slurm would refuse a job whose own
+  -- nodes have no instances at this moment; those of an array cannot be changed later, and stay.
+  local nodes, excluded = job_desc.req_nodes or "", job_desc.exc_nodes or ""
+  local moved = gated and (job_desc.array_inx or "") == "" and nodes or ""
+  local wish = moved .. (excluded == "" and "" or "!" .. excluded)
+  if wish ~= "" then
+    job_desc.comment = comment .. (comment == "" and "" or " ") .. "cleave:was=" .. wish
+  end
+  if moved ~= "" then job_desc.req_nodes = "" end
   return slurm.SUCCESS
 end
 

@@ -34,8 +34,8 @@ class SlurmCommands : public testing::Test {
           "NodeName=cleave-template1 CPUTot=1 Gres=mig:7g.40gb:1000 State=IDLE+DRAIN\n");
     write("jobs",
           "4|4|N/A|PD|gres:mig:7g.40gb:1|1|1|900|1000|1764205647|N/"
-          "A|10:00|Resources|||1|0|mig|(null)\n"
-          "5|3|1|R|gres:mig:3g.20gb:1|1|1|99|0|1764205647|1764205648|10:00|None||n1|1|0|mig|(null)"
+          "A|10:00|Resources|||1|0|mig||(null)\n"
+          "5|3|1|R|gres:mig:3g.20gb:1|1|1|99|0|1764205647|1764205648|10:00|None||n1|1|0|mig||(null)"
           "\n");
   }
   void write(const std::string& name, const std::string& text) {
@@ -89,8 +89,8 @@ TEST_F(SlurmCommands, AJobWithoutItsPrologWaitsAgain) {
        "sed \"s/\\$/|${last##*|}/\" $HERE/jobs\n");
   write(
       "jobs",
-      "5|5|N/A|R|gres:mig:3g.20gb:1|1|1|99|0|1764205647|1764205648|10:00|None||n1|1|0|mig|(null)\n"
-      "6|6|N/A|R|N/A|1|1|99|0|1764205647|1764205648|10:00|None||n1|1|0|mig|(null)\n");
+      "5|5|N/A|R|gres:mig:3g.20gb:1|1|1|99|0|1764205647|1764205648|10:00|None||n1|1|0|mig||(null)\n"
+      "6|6|N/A|R|N/A|1|1|99|0|1764205647|1764205648|10:00|None||n1|1|0|mig||(null)\n");
   const auto begun = [&](const std::string& job) {
     return shell("PATH=" + scratch.path("") + ":$PATH SLURM_JOB_ID=" + job +
                  " SLURMD_NODENAME=n1 SLURM_JOB_UID=1 timeout 3 cleave slurm task-prolog --notes " +

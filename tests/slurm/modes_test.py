@@ -206,6 +206,43 @@ def test_jobs_ask_for_more_than_an_instance(cluster):
         cluster.wait_state(job, "COMPLETED")
 
 
+def test_arrays_run_each_element_once(cluster):
+    folder = runs_folder(cluster)
+    array = cluster.sbatch(script(folder, 1), "--array=1-30", "--gres=mig:1g.5gb:1", "-t", "2")
+    until(lambda: not cluster.run(["squeue", "-h", "-j", str(array)]).stdout, "the array", 60)
+    said = until(lambda: [line for lines in [cluster.run(
+        ["sacct", "-n", "-X", "-D", "-P", "-j", str(array), "-o", "JobIDRaw,State"]).stdout.split()]
+                          if len(lines) >= 30 and all("COMPL" in line for line in lines)
+                          for line in lines], "its accounting")
+    assert len(said) == 30, "none was put back: %s" % said
+    runs = [read_runs(folder, int(line.split("|")[0])) for line in said]
+    assert [len(each) for each in runs] == [1] * 30, runs
+
+
+def test_jobs_that_may_not_run_everywhere(cluster):
+    """Nodes that are excluded, and a partition with one node."""
+    until(lambda: held(cluster) == 0, "an idle cluster", 60)
+    cluster.run(["scontrol", "create", "partition=third", "Nodes=n3,cleave-template[1-4]"])
+    try:
+        jobs = [cluster.sbatch("true", "--gres=mig:7g.40gb:1", "-t", "2", *more.split())
+                for more in ("-x n1,n2", "-p third")]
+        for job in jobs:
+            cluster.wait_state(job, "COMPLETED", seconds=30)
+            assert cluster.column(job, "NodeList") == "n3", cluster.column(job, "NodeList")
+    finally:
+        cluster.run(["scontrol", "delete", "PartitionName=third"])
+
+
+def test_jobs_that_wait_for_others_take_no_room(cluster):
+    first = cluster.sbatch("sleep 60", "-t", "2")
+    waiting = [cluster.sbatch("true", "--gres=mig:7g.40gb:4", "-t", "2",
+                              "--dependency=afterok:%d" % first) for _ in range(3)]
+    beside = cluster.sbatch(script(runs_folder(cluster), 1), "--gres=mig:1g.5gb", "-t", "2")
+    cluster.wait_state(beside, "COMPLETED")
+    assert cluster.state(first) == "RUNNING", "else this shows nothing"
+    cluster.run(["scancel", str(first)] + [str(job) for job in waiting])
+
+
 def test_limits_of_an_account_hold(cluster):
     """Slurm's own limits, by the names of profiles. In cluster mode a job that a limit holds back
     goes behind the gate again, and begins when the limit lets it."""
