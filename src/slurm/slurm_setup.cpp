@@ -201,6 +201,10 @@ function cleave_submit(job_desc)
   -- The controller sees these nowhere else. In cluster mode Slurm would refuse a job whose own
   -- nodes have no instances at this moment; those of an array cannot be changed later, and stay.
   local nodes, excluded = job_desc.req_nodes or "", job_desc.exc_nodes or ""
+  if string.find(nodes .. excluded, "[^%w%[%],._-]") then
+    slurm.log_user("these are not names of nodes: %s %s", nodes, excluded)
+    return slurm.ERROR
+  end
   local moved = gated and (job_desc.array_inx or "") == "" and nodes or ""
   local wish = moved .. (excluded == "" and "" or "!" .. excluded)
   if wish ~= "" then

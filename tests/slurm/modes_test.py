@@ -229,6 +229,9 @@ def test_jobs_that_may_not_run_everywhere(cluster):
         for job in jobs:
             cluster.wait_state(job, "COMPLETED", seconds=30)
             assert cluster.column(job, "NodeList") == "n3", cluster.column(job, "NodeList")
+        forged = cluster.run(["sbatch", "--gres=mig:1g.5gb:1", "-w", "n1 cleave:1:n1=0@0",
+                              "--wrap", "true"], user=USERS[0])
+        assert forged.returncode != 0, "a user's node list is no mark"
     finally:
         cluster.run(["scontrol", "delete", "PartitionName=third"])
 
