@@ -73,7 +73,6 @@ class Round {
   void sort_out(const std::vector<SlurmJob>& jobs);
   void gate(const SlurmJob& job, std::string why);
   void gate_elsewhere(const SlurmJob& job, const PlaceMark& mark);
-  [[nodiscard]] bool may_run_on(const SlurmJob& job, const NodeWish& wish, std::size_t view) const;
   [[nodiscard]] bool may_run_anywhere(const SlurmJob& job);
   void adopt_started();
   /// The instances that a mark names, where they can still be had; `held` collects them.
@@ -129,11 +128,6 @@ void Round::gate_elsewhere(const SlurmJob& job, const PlaceMark& mark) {
     if (!names(wish.wanted, node.node) && !names(wish.tried, node.node))
       wish.tried += fmt::format("{}{}", wish.tried.empty() ? "" : ",", node.node);
   round_.gated.back().comment = asking_for(job.comment, wish);
-}
-
-bool Round::may_run_on(const SlurmJob& job, const NodeWish& wish, std::size_t view) const {
-  const SlurmNode& node = *(*views_)[view].slurm;
-  return share_a_partition(job, node) && !names(wish.excluded, node.name);
 }
 
 /// Whether the engine, which knows no nodes, may put it anywhere.
@@ -324,7 +318,7 @@ std::vector<std::size_t> Round::order_for(const SlurmJob& job, const NodeWish& w
   }
   std::vector<std::size_t> again;
   for (std::size_t v = 0; v < views_->size(); ++v) {
-    if (cluster_.of_view[v].empty() || !may_run_on(job, wish, v) ||
+    if (cluster_.of_view[v].empty() || !may_be_on(job, wish, *(*views_)[v].slurm) ||
         std::ranges::find(order, v) != order.end())
       continue;
     (names(wish.tried, (*views_)[v].name()) ? again : order).push_back(v);

@@ -172,20 +172,19 @@ class NodePromise {
 /// Of what is known of it: neither its features nor its memory are.
 class Allowed {
  public:
-  explicit Allowed(const SlurmJob& job)
-      : job_(&job), wanted_(set_of(job.wanted_nodes)), excluded_(set_of(wish_of(job).excluded)) {}
+  explicit Allowed(const SlurmJob& job) : job_(&job), wish_(wish_of(job)) {
+    const auto listed = nodes_of_list(job.wanted_nodes);
+    wanted_.insert(listed.begin(), listed.end());
+  }
   bool operator()(const NodeView& view) const {
-    return (wanted_.empty() || wanted_.contains(view.name())) && !excluded_.contains(view.name()) &&
-           share_a_partition(*job_, *view.slurm);
+    return (job_->wanted_nodes.empty() || wanted_.contains(view.name())) &&
+           may_be_on(*job_, wish_, *view.slurm);
   }
 
  private:
-  static std::set<std::string> set_of(const std::string& list) {
-    const auto names = nodes_of_list(list);
-    return {names.begin(), names.end()};
-  }
   const SlurmJob* job_;
-  std::set<std::string> wanted_, excluded_;
+  NodeWish wish_;
+  std::set<std::string> wanted_;
 };
 
 /// The first nodes that have room for it, all of them or none.

@@ -114,6 +114,10 @@ bool share_a_partition(const SlurmJob& job, const SlurmNode& node) {
   });
 }
 
+bool may_be_on(const SlurmJob& job, const NodeWish& wish, const SlurmNode& node) {
+  return share_a_partition(job, node) && !names(wish.excluded, node.name);
+}
+
 bool waits_for_others(const SlurmJob& job) {
   return !job.depends_on.empty() || job.reason.starts_with("Dependency") ||
          job.reason == "PartitionDown" || job.reason == "PartitionInactive";

@@ -87,6 +87,8 @@ struct SlurmSight {
 [[nodiscard]] NodeWish wish_of(const SlurmJob& job);
 /// Whether one of its partitions has the node.
 [[nodiscard]] bool share_a_partition(const SlurmJob& job, const SlurmNode& node);
+/// Whether nothing that is known of it keeps it from the node; the nodes that it names aside.
+[[nodiscard]] bool may_be_on(const SlurmJob& job, const NodeWish& wish, const SlurmNode& node);
 
 /// Whether it waits for other jobs or for its partition: room for it would be nobody's meanwhile.
 [[nodiscard]] bool waits_for_others(const SlurmJob& job);
